@@ -1,0 +1,1 @@
+//! Decisions with memory.

@@ -1,0 +1,2 @@
+//! gatewayd.
+fn main() {}
