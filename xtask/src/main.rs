@@ -1,0 +1,70 @@
+//! The project's own commands, reached as `cargo xtask …` from a fresh clone.
+//!
+//! Only dispatches; each command has a file of its own name. A workspace of its own with two
+//! small dependencies, because everything else waits for it.
+
+mod advisories;
+mod arch;
+mod check;
+mod demo;
+mod deny;
+mod names;
+mod process;
+mod report;
+mod review;
+mod rust_text;
+mod size;
+mod test;
+mod traces;
+mod tree;
+mod vendor;
+
+use std::process::ExitCode;
+
+/// What went wrong, as one message for the person at the terminal.
+type Result<T = ()> = std::result::Result<T, String>;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  demo [--once]      three stand-in nodes and a front door; with --once the story plays and checks itself
+  test               everything a change must pass, in order
+  check              the quick part of it: formatting, clippy, the house guards
+  vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
+  arch               the arrows between rooms and between modules
+  size               sizes, names, and traces of a machine
+  review [BASE]      the numbers to look at before saying yes (BASE: main's last commit)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<ExitCode> {
+    let Some((command, rest)) = arguments.split_first() else {
+        return Err(format!("no command named\n\n{USAGE}"));
+    };
+    let root = tree::root()?;
+    match command.as_str() {
+        "arch" => arch::run(&root)?,
+        "check" => check::run(&root)?,
+        "demo" => return demo::run(&root, rest),
+        "help" | "--help" | "-h" => print!("{USAGE}"),
+        "review" => review::run(&root, rest)?,
+        "size" => size::run(&root)?,
+        "test" => test::run(&root)?,
+        "vendor" => vendor::run(&root, rest)?,
+        other => {
+            eprint!("xtask: no command `{other}`\n\n{USAGE}");
+            return Ok(ExitCode::from(2));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,171 @@
+//! `vendor`: makes `vendor/pingora` from the pinned release and our patches.
+//!
+//! Cargo downloads and verifies the release named by `vendor/pingora-patches/pins`; the crates
+//! that carry a patch are copied out of its cache, patched in order, and put in place with one
+//! rename. Leaves to the workspace's `[patch]` table which crates are taken from there.
+//!
+//! Invariant: `vendor/pingora` is either complete for one state of pins and patches, or absent.
+//!
+//! Source: adr/0017.
+
+mod copy;
+mod patches;
+mod stamp;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::process::{capture, program};
+use patches::Patch;
+use stamp::{STAMP, Staleness};
+
+const PATCHES: &str = "vendor/pingora-patches";
+const PINS: &str = "vendor/pingora-patches/pins";
+const PLACE: &str = "vendor/pingora";
+
+/// The command: like [`ensure`], and says what it found. `--force` makes it again regardless.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
+    let force = match arguments {
+        [] => false,
+        [word] if word == "--force" => true,
+        _ => return Err("vendor takes no argument but --force".to_owned()),
+    };
+    let wanted = stamp::of(&root.join(PINS), &patches::read(&root.join(PATCHES))?)?;
+    match stamp::compare(&root.join(PLACE), &wanted) {
+        Staleness::Fresh if !force => {
+            println!("{PLACE} is up to date");
+            Ok(())
+        }
+        Staleness::Foreign if !force => Err(foreign()),
+        Staleness::Absent | Staleness::Foreign | Staleness::Fresh | Staleness::Stale => {
+            make(root, &wanted)
+        }
+    }
+}
+
+/// Makes `vendor/pingora` when it is absent or older than pins and patches.
+pub(crate) fn ensure(root: &Path) -> Result {
+    let wanted = stamp::of(&root.join(PINS), &patches::read(&root.join(PATCHES))?)?;
+    match stamp::compare(&root.join(PLACE), &wanted) {
+        Staleness::Fresh => Ok(()),
+        Staleness::Foreign => Err(foreign()),
+        Staleness::Absent | Staleness::Stale => make(root, &wanted),
+    }
+}
+
+fn foreign() -> String {
+    format!(
+        "{PLACE} is there, but was not made by this command; \
+         move it away, or let `cargo xtask vendor --force` replace it"
+    )
+}
+
+fn make(root: &Path, wanted: &str) -> Result {
+    let patches = patches::read(&root.join(PATCHES))?;
+    let sources = registry_sources(root, &patches)?;
+    // Beside the target and ignored by git as well, so that the last step is one rename.
+    let staging = root.join(format!(".tools/vendor-{}", std::process::id()));
+    let made = stage(&staging, &sources, &patches, wanted).and_then(|()| swap(root, &staging));
+    // Left-overs of a failure; after success there is nothing to remove.
+    let _ = fs::remove_dir_all(&staging);
+    made?;
+    println!(
+        "{PLACE}: {} with {} patches",
+        sources
+            .keys()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", "),
+        patches.len()
+    );
+    Ok(())
+}
+
+/// Copies, patches and stamps the crates below `staging`.
+fn stage(
+    staging: &Path,
+    sources: &BTreeMap<String, PathBuf>,
+    patches: &[Patch],
+    wanted: &str,
+) -> Result {
+    for (name, source) in sources {
+        copy::tree(source, &staging.join(name))?;
+    }
+    for patch in patches {
+        patches::apply(staging, patch)?;
+    }
+    fs::write(staging.join(STAMP), wanted).map_err(|error| format!("cannot write {STAMP}: {error}"))
+}
+
+/// Puts `staging` where cargo looks for it.
+fn swap(root: &Path, staging: &Path) -> Result {
+    let place = root.join(PLACE);
+    let old = staging.with_extension("old");
+    let failed = |error: std::io::Error| format!("cannot replace {PLACE}: {error}");
+    if place.exists() {
+        fs::rename(&place, &old).map_err(failed)?;
+    }
+    fs::rename(staging, &place).map_err(failed)?;
+    if old.exists() {
+        fs::remove_dir_all(&old).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Where cargo unpacked each crate that a patch touches.
+fn registry_sources(root: &Path, patches: &[Patch]) -> Result<BTreeMap<String, PathBuf>> {
+    let metadata = capture(&mut program(
+        &root.join(PINS),
+        "cargo",
+        &["metadata", "--locked", "--format-version", "1"],
+    ))?;
+    let metadata: Value = serde_json::from_str(&metadata)
+        .map_err(|error| format!("cargo metadata is not JSON: {error}"))?;
+    let mut sources = BTreeMap::new();
+    for name in patches.iter().flat_map(|patch| &patch.crates) {
+        sources.insert(name.clone(), source_of(&metadata, name)?);
+    }
+    Ok(sources)
+}
+
+fn source_of(metadata: &Value, name: &str) -> Result<PathBuf> {
+    let packages = metadata.get("packages").and_then(Value::as_array);
+    let manifest = packages
+        .into_iter()
+        .flatten()
+        .find(|package| package.get("name").and_then(Value::as_str) == Some(name))
+        .and_then(|package| package.get("manifest_path"))
+        .and_then(Value::as_str)
+        .ok_or_else(|| format!("a patch touches {name}, which {PINS} does not name"))?;
+    Path::new(manifest)
+        .parent()
+        .map(Path::to_path_buf)
+        .ok_or_else(|| format!("{manifest} lies nowhere"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source_of;
+    use serde_json::json;
+    use std::path::Path;
+
+    #[test]
+    fn the_source_is_the_folder_of_the_manifest() {
+        let metadata = json!({ "packages": [
+            { "name": "other", "manifest_path": "cache/other-1.0.0/Cargo.toml" },
+            { "name": "pingora-core", "manifest_path": "cache/pingora-core-0.9.1/Cargo.toml" },
+        ]});
+        let source = source_of(&metadata, "pingora-core").unwrap();
+        assert_eq!(source, Path::new("cache/pingora-core-0.9.1"));
+    }
+
+    #[test]
+    fn a_patch_for_a_crate_that_is_not_pinned_is_refused() {
+        let refused = source_of(&json!({ "packages": [] }), "pingora-core");
+        assert!(refused.unwrap_err().contains("pingora-core"));
+    }
+}
