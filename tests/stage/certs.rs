@@ -1,0 +1,107 @@
+//! Certificates made for the test: an authority, what it signs, and the two ends of TLS.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
+
+/// A certificate authority that only the test that made it trusts.
+#[derive(Debug)]
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    der: CertificateDer<'static>,
+    pem: String,
+}
+
+/// A certificate with its key.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The chain, PEM.
+    pub cert_pem: String,
+    /// The key, PEM.
+    pub key_pem: String,
+    config: Arc<ServerConfig>,
+}
+
+impl Authority {
+    /// Makes one.
+    #[must_use]
+    pub fn new() -> Self {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(Vec::<String>::new()).expect("parameters");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let cert = params.self_signed(&key).expect("a self-signed certificate");
+        let (der, pem) = (cert.der().clone(), cert.pem());
+        Self {
+            issuer: Issuer::new(params, key),
+            der,
+            pem,
+        }
+    }
+
+    /// What a party that trusts it is given.
+    #[must_use]
+    pub fn pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// Signs a certificate for these names.
+    #[must_use]
+    pub fn signs(&self, names: &[&str]) -> Identity {
+        let key = KeyPair::generate().expect("a key");
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let params = CertificateParams::new(names).expect("names for a certificate");
+        let cert = params
+            .signed_by(&key, &self.issuer)
+            .expect("a signed certificate");
+        let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("protocol versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![cert.der().clone()], private)
+            .expect("a server configuration");
+        Identity {
+            cert_pem: cert.pem(),
+            key_pem: key.serialize_pem(),
+            config: Arc::new(config),
+        }
+    }
+
+    /// A client's end of TLS that trusts this authority only.
+    #[must_use]
+    pub fn client(
+        &self,
+        name: &str,
+        socket: TcpStream,
+    ) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.der.clone()).expect("our own authority");
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("protocol versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::try_from(name.to_owned()).expect("a server name");
+        let connection = ClientConnection::new(Arc::new(config), name).expect("a client");
+        StreamOwned::new(connection, socket)
+    }
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Identity {
+    /// The configuration of a server that shows it.
+    #[must_use]
+    pub fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config)
+    }
+}

@@ -1,0 +1,13 @@
+//! The one place of the stage that asks what time it is.
+
+use std::time::Instant;
+
+/// The present moment.
+#[must_use]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the stage's own clock: real sockets live in real time"
+)]
+pub fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,119 @@
+//! How a gateway is to be started.
+
+use std::ffi::OsString;
+
+use super::{Door, Ended, runs};
+use crate::node::Cluster;
+use crate::scratch::Scratch;
+use crate::wait;
+
+/// A command line in the making.
+#[derive(Debug)]
+pub struct Plan {
+    start: Vec<OsString>,
+    flags: Vec<(String, Option<String>)>,
+    scratch: Scratch,
+    waits_for_nodes: bool,
+}
+
+impl Plan {
+    /// `gatewayd front-door` on a free port before these nodes, probing often, with one worker.
+    #[must_use]
+    pub fn front_door(cluster: &Cluster) -> Self {
+        let mut plan = Self::alone();
+        for node in cluster.nodes() {
+            plan = plan.flag("--upstream", &format!("{}={}", node.name(), node.addr()));
+        }
+        plan.waits_for_nodes = true;
+        plan
+    }
+
+    /// The same without any node.
+    #[must_use]
+    pub fn alone() -> Self {
+        let plan = Self {
+            start: vec!["front-door".into(), "127.0.0.1:0".into()],
+            flags: Vec::new(),
+            scratch: Scratch::new(),
+            waits_for_nodes: false,
+        };
+        plan.set("--health-interval", "100").set("--workers", "1")
+    }
+
+    /// `gatewayd run --config` with this text.
+    #[must_use]
+    pub fn configured(text: &str) -> Self {
+        let scratch = Scratch::new();
+        let file = scratch.file("gateway.toml", text);
+        Self {
+            start: vec!["run".into(), "--config".into(), file.into()],
+            flags: Vec::new(),
+            scratch,
+            waits_for_nodes: false,
+        }
+    }
+
+    /// Adds a flag with a value.
+    #[must_use]
+    pub fn flag(mut self, name: &str, value: &str) -> Self {
+        self.flags.push((name.to_owned(), Some(value.to_owned())));
+        self
+    }
+
+    /// Sets a flag that stands once, whatever it was.
+    #[must_use]
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.flags.retain(|flag| flag.0 != name);
+        self.flag(name, value)
+    }
+
+    /// Adds a flag without a value.
+    #[must_use]
+    pub fn switch(mut self, name: &str) -> Self {
+        self.flags.push((name.to_owned(), None));
+        self
+    }
+
+    /// Writes a file for it and passes its path as a flag's value.
+    #[must_use]
+    pub fn file(self, flag: &str, name: &str, text: &str) -> Self {
+        let path = self.scratch.file(name, text);
+        self.flag(flag, &path.to_string_lossy())
+    }
+
+    /// Does not wait for a node to be in rotation.
+    #[must_use]
+    pub fn without_waiting(mut self) -> Self {
+        self.waits_for_nodes = false;
+        self
+    }
+
+    /// Starts it, and waits until every node is in rotation.
+    #[must_use]
+    pub fn opens(self) -> Door {
+        let (arguments, waits) = (self.arguments(), self.waits_for_nodes);
+        let door = Door::start(&arguments, self.scratch);
+        if waits {
+            wait::until("all nodes in rotation", wait::SOON, || {
+                let ready = door.get("/ready").json();
+                ready["total"].is_u64() && ready["in_rotation"] == ready["total"]
+            });
+        }
+        door
+    }
+
+    /// Starts it and waits for its end.
+    #[must_use]
+    pub fn is_refused(self) -> Ended {
+        runs(&self.arguments())
+    }
+
+    fn arguments(&self) -> Vec<OsString> {
+        let mut arguments = self.start.clone();
+        for (name, value) in &self.flags {
+            arguments.push(name.into());
+            arguments.extend(value.iter().map(OsString::from));
+        }
+        arguments
+    }
+}

@@ -1,0 +1,86 @@
+//! Several stand-in nodes over one store.
+
+use std::ops::Index;
+use std::sync::Arc;
+
+use super::{Node, Store};
+use crate::certs::Authority;
+
+/// Nodes that share what is written to any of them.
+#[derive(Debug)]
+pub struct Cluster {
+    nodes: Vec<Node>,
+}
+
+impl Cluster {
+    /// Nodes of these names, in clear text.
+    #[must_use]
+    pub fn of(names: &[&str]) -> Self {
+        let store = Arc::new(Store::default());
+        let node = |name: &&str| Node::start(name, Arc::clone(&store), None);
+        Self {
+            nodes: names.iter().map(node).collect(),
+        }
+    }
+
+    /// Nodes of these names with TLS, each showing a certificate for its own name.
+    #[must_use]
+    pub fn with_tls(names: &[&str], authority: &Authority) -> Self {
+        let store = Arc::new(Store::default());
+        let node =
+            |name: &&str| Node::start(name, Arc::clone(&store), Some(&authority.signs(&[name])));
+        Self {
+            nodes: names.iter().map(node).collect(),
+        }
+    }
+
+    /// These nodes as they are.
+    #[must_use]
+    pub fn from_nodes(nodes: Vec<Node>) -> Self {
+        Self { nodes }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How many requests with exactly this body any of them saw, whole.
+    #[must_use]
+    pub fn times_seen(&self, body: &str) -> usize {
+        let same = |node: &Node| {
+            node.seen()
+                .iter()
+                .filter(|seen| seen.body == body.as_bytes())
+                .count()
+        };
+        self.nodes.iter().map(same).sum()
+    }
+
+    /// How many requests they saw together.
+    #[must_use]
+    pub fn requests(&self) -> usize {
+        self.nodes.iter().map(|node| node.seen().len()).sum()
+    }
+
+    /// Bytes that reached any of them without becoming a whole request.
+    #[must_use]
+    pub fn fragments(&self) -> Vec<Vec<u8>> {
+        self.nodes.iter().flat_map(Node::fragments).collect()
+    }
+
+    /// All forget what they saw.
+    pub fn forgets(&self) {
+        self.nodes.iter().for_each(Node::forgets);
+    }
+}
+
+impl Index<&str> for Cluster {
+    type Output = Node;
+
+    fn index(&self, name: &str) -> &Node {
+        let found = self.nodes.iter().find(|node| node.name() == name);
+        found.unwrap_or_else(|| panic!("no node {name} in this cluster"))
+    }
+}
