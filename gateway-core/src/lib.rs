@@ -1,1 +1,24 @@
-//! Decisions with memory.
+//! Decisions with memory: which node takes a request, whether it may be tried again, what a
+//! node's health is, and what a client is told when nothing worked.
+//!
+//! Everything here takes values and the time, and returns values. There is no clock, no
+//! runtime, no source of randomness, no log and no socket in this crate: the adapter brings
+//! those and carries the decisions out.
+
+pub mod deadline;
+pub mod drain;
+pub mod failure;
+pub mod health;
+pub mod in_flight;
+pub mod node;
+pub mod pool;
+pub mod queue;
+pub mod ranges;
+pub mod readiness;
+pub mod retry;
+pub mod rotation;
+pub mod tried;
+pub mod wait;
+
+#[cfg(test)]
+mod simulation;

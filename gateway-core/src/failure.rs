@@ -1,0 +1,263 @@
+//! Says why a request was not served by a node, and what its client is told.
+//!
+//! One variant is one reason an operator can act on. Every fact about a reason (whose side, which
+//! status, which code, is the connection closed) is one exhaustive `match`, in
+//! [`answer`](Failure::answer) and [`side`](Failure::side). Made by the adapter and by the gate;
+//! whether it is tried again is decided by [`retry`](crate::retry).
+//!
+//! Invariant: an answer claims *never sent* only when no byte of the request was written.
+//!
+//! Source: the errors section of the front door; RFC 9110 §15.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway_config::model::Name;
+
+mod answer;
+mod retry_after;
+
+pub use answer::{Answer, Outcome};
+pub use retry_after::RetryAfter;
+
+/// The node a request was really put to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("node {node} at {addr}")]
+pub struct Asked {
+    /// Its name.
+    pub node: Name,
+    /// Its address as configured.
+    pub addr: Arc<str>,
+}
+
+/// Why no byte of a request was written to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsent {
+    /// The connection was refused, reset or not routed.
+    #[error("no connection came about")]
+    Connect,
+    /// No connection, or no handshake, within the time for it.
+    #[error("no connection came about in time")]
+    ConnectTimeout,
+    /// The TLS handshake failed, a certificate that does not fit included.
+    #[error("the TLS handshake failed")]
+    Handshake,
+    /// HTTP/2: the node did not begin this stream (RFC 9113 §8.7).
+    #[error("the node did not accept the stream")]
+    Refused,
+    /// The name of the node has no address.
+    #[error("its name has no address")]
+    Resolve,
+}
+
+/// Whose side a failure is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The client sent, or did, something that cannot be served.
+    Client,
+    /// The gateway has no room, or is going down.
+    Gateway,
+    /// A node did not do its part, or none is there.
+    Node,
+}
+
+/// Why a request was not served by a node. Its text is the sentence of the answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The answer of a node had begun and broke off.
+    #[error("{0} broke off in the middle of its answer")]
+    AnswerLost(Asked),
+    /// The answer of a node had begun and then nothing came for too long.
+    #[error("{0} fell silent in the middle of its answer for longer than {gap:?}", gap = .1)]
+    AnswerStalled(Asked, Duration),
+    /// The memory for request bodies is taken.
+    #[error("too many request bodies are held in memory at this moment; try again shortly")]
+    BodyMemory,
+    /// The client sent its body too slowly.
+    #[error("the request body did not arrive in time")]
+    BodyTooSlow,
+    /// The body is longer than the route takes, in bytes.
+    #[error("the request body is longer than the {limit} bytes this route takes")]
+    BodyTooLarge {
+        /// Bytes the route takes.
+        limit: u64,
+    },
+    /// The budget ran out before anything was written.
+    #[error("the {budget:?} this request may take are spent, and it was never sent to a node")]
+    BudgetSpentBefore {
+        /// The whole budget.
+        budget: Duration,
+    },
+    /// The budget ran out while a node had the request.
+    #[error(
+        "{asked} did not answer within the {budget:?} this request may take; it may still be working on it"
+    )]
+    BudgetSpent {
+        /// The node that has the request.
+        asked: Asked,
+        /// The whole budget.
+        budget: Duration,
+    },
+    /// A busy answer was tried on another node, and that try failed.
+    #[error("the nodes of this pool are busy; try again later")]
+    BusyThenLost {
+        /// What the busy node asked for.
+        retry_after: RetryAfter,
+    },
+    /// The client went away; there is nobody to answer.
+    #[error("the client went away before it had its answer")]
+    ClientGone,
+    /// The gateway goes down and takes no further request.
+    #[error("this gateway is shutting down")]
+    Draining,
+    /// There are more header fields, in bytes or by number, than the listener takes.
+    #[error("the header fields of the request are larger than this gateway takes")]
+    FieldsTooLarge,
+    /// The client sent its head too slowly.
+    #[error("the request head did not arrive in time")]
+    HeadTooSlow,
+    /// The request line is longer than the listener takes.
+    #[error("the request line is longer than this gateway takes")]
+    LineTooLong,
+    /// The request breaks a rule of HTTP, or one of ours; the sentence says which.
+    #[error("{because}")]
+    Malformed {
+        /// The rule it breaks, as a sentence.
+        because: &'static str,
+    },
+    /// No byte was written to any node in this try.
+    #[error("the request was never sent: {asked} could not be reached, {cause}")]
+    NeverSent {
+        /// The node that was to have it.
+        asked: Asked,
+        /// How far the try got.
+        cause: Unsent,
+    },
+    /// No node of the pool is in rotation.
+    #[error("no node is in rotation that could take this request")]
+    NoHealthyNode,
+    /// No route takes this method and path, or the site has none.
+    #[error("there is no such route")]
+    NoSuchRoute,
+    /// The request was written, at least in part, and the connection broke before an answer.
+    #[error(
+        "the connection to {0} broke before an answer came; whether the request was carried out is unknown"
+    )]
+    OutcomeUnknown(Asked),
+    /// The request carries a query key the route refuses; the sentence is the route's.
+    #[error("{because}")]
+    QueryRefused {
+        /// The sentence of the route.
+        because: Arc<str>,
+    },
+    /// Every node is full, and as many requests wait as may.
+    #[error("every node is busy and no more requests may wait; try again shortly")]
+    QueueFull,
+    /// Every node was full for as long as a request may wait.
+    #[error("every node stayed busy for as long as a request may wait; try again shortly")]
+    QueueWaitSpent,
+    /// The request has a transfer coding other than chunked.
+    #[error("the only transfer coding this gateway reads is chunked")]
+    UnknownCoding,
+    /// What the node sent is not HTTP.
+    #[error("{0} sent an answer that is not HTTP; whether the request was carried out is unknown")]
+    Unreadable(Asked),
+}
+
+impl Failure {
+    /// A stable label for metrics and logs.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::AnswerLost(_) => "answer_lost",
+            Self::AnswerStalled(..) => "answer_stalled",
+            Self::BodyMemory => "body_memory",
+            Self::BodyTooSlow => "body_too_slow",
+            Self::BodyTooLarge { .. } => "body_too_large",
+            Self::BudgetSpentBefore { .. } => "budget_spent_before_sending",
+            Self::BudgetSpent { .. } => "budget_spent",
+            Self::BusyThenLost { .. } => "busy_then_lost",
+            Self::ClientGone => "client_gone",
+            Self::Draining => "draining",
+            Self::FieldsTooLarge => "fields_too_large",
+            Self::HeadTooSlow => "head_too_slow",
+            Self::LineTooLong => "line_too_long",
+            Self::Malformed { .. } => "malformed",
+            Self::NeverSent { cause, .. } => match cause {
+                Unsent::Connect => "node_connect",
+                Unsent::ConnectTimeout => "node_connect_timeout",
+                Unsent::Handshake => "node_handshake",
+                Unsent::Refused => "node_refused_stream",
+                Unsent::Resolve => "node_resolve",
+            },
+            Self::NoHealthyNode => "no_healthy_node",
+            Self::NoSuchRoute => "no_such_route",
+            Self::OutcomeUnknown(_) => "outcome_unknown",
+            Self::QueryRefused { .. } => "query_refused",
+            Self::QueueFull => "queue_full",
+            Self::QueueWaitSpent => "queue_wait_spent",
+            Self::UnknownCoding => "unknown_coding",
+            Self::Unreadable(_) => "node_unreadable",
+        }
+    }
+
+    /// Whose side it is on.
+    #[must_use]
+    pub fn side(&self) -> Side {
+        match self {
+            Self::BodyTooSlow
+            | Self::BodyTooLarge { .. }
+            | Self::ClientGone
+            | Self::FieldsTooLarge
+            | Self::HeadTooSlow
+            | Self::LineTooLong
+            | Self::Malformed { .. }
+            | Self::NoSuchRoute
+            | Self::QueryRefused { .. }
+            | Self::UnknownCoding => Side::Client,
+            Self::BodyMemory
+            | Self::BudgetSpentBefore { .. }
+            | Self::Draining
+            | Self::QueueFull
+            | Self::QueueWaitSpent => Side::Gateway,
+            Self::AnswerLost(_)
+            | Self::AnswerStalled(..)
+            | Self::BudgetSpent { .. }
+            | Self::BusyThenLost { .. }
+            | Self::NeverSent { .. }
+            | Self::NoHealthyNode
+            | Self::OutcomeUnknown(_)
+            | Self::Unreadable(_) => Side::Node,
+        }
+    }
+
+    /// The node the request was really put to, where there is one.
+    #[must_use]
+    pub fn asked(&self) -> Option<&Asked> {
+        match self {
+            Self::AnswerLost(asked)
+            | Self::AnswerStalled(asked, _)
+            | Self::BudgetSpent { asked, .. }
+            | Self::NeverSent { asked, .. }
+            | Self::OutcomeUnknown(asked)
+            | Self::Unreadable(asked) => Some(asked),
+            Self::BodyMemory
+            | Self::BodyTooSlow
+            | Self::BodyTooLarge { .. }
+            | Self::BudgetSpentBefore { .. }
+            | Self::BusyThenLost { .. }
+            | Self::ClientGone
+            | Self::Draining
+            | Self::FieldsTooLarge
+            | Self::HeadTooSlow
+            | Self::LineTooLong
+            | Self::Malformed { .. }
+            | Self::NoHealthyNode
+            | Self::NoSuchRoute
+            | Self::QueryRefused { .. }
+            | Self::QueueFull
+            | Self::QueueWaitSpent
+            | Self::UnknownCoding => None,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Turns a failure into what its client is told.
+//!
+//! Source: the errors section of the front door; adr/0015 for the outcome field.
+
+use serde::Serialize;
+
+use super::{Failure, RetryAfter};
+
+/// What a client is told about a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status. 499 is never sent: the client is gone, and only logs show it.
+    pub status: u16,
+    /// The stable token of the JSON body.
+    pub code: &'static str,
+    /// One sentence that names the node where one was asked.
+    pub sentence: String,
+    /// One sentence that names no node.
+    pub plain: &'static str,
+    /// When the client may come back.
+    pub retry_after: Option<RetryAfter>,
+    /// What is known about the request having been carried out, where that is a question.
+    pub outcome: Option<Outcome>,
+    /// Whether the client's connection is closed after it.
+    pub close: bool,
+}
+
+/// What is known about a request that got no answer of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// No node has seen it.
+    NotSent,
+    /// A node may have carried it out.
+    Unknown,
+}
+
+impl Outcome {
+    /// The value of `X-Gateway-Outcome`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotSent => "not-sent",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl Answer {
+    /// The JSON body: `{"error":"…","code":"…"}`.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let body = Body {
+            error: &self.sentence,
+            code: self.code,
+        };
+        serde_json::to_string(&body)
+            .unwrap_or_else(|_| format!(r#"{{"error":"","code":"{}"}}"#, self.code))
+    }
+
+    /// The plain body: one line that names no node.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{}\n", self.plain)
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    error: &'a str,
+    code: &'a str,
+}
+
+/// Everything of an answer but its sentence.
+struct Row {
+    status: u16,
+    code: &'static str,
+    plain: &'static str,
+    retry_after: Option<RetryAfter>,
+    outcome: Option<Outcome>,
+    close: bool,
+}
+
+impl Failure {
+    /// What the client is told.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        let Row {
+            status,
+            code,
+            plain,
+            retry_after,
+            outcome,
+            close,
+        } = self.row();
+        Answer {
+            status,
+            code,
+            sentence: self.to_string(),
+            plain,
+            retry_after,
+            outcome,
+            close,
+        }
+    }
+
+    fn row(&self) -> Row {
+        match self {
+            Self::AnswerLost(_) => unreachable_node(Outcome::Unknown).closing(),
+            Self::AnswerStalled(..) => timeout(Outcome::Unknown).closing(),
+            Self::BodyMemory => overloaded(RetryAfter::ONE_SECOND).closing(),
+            Self::BodyTooSlow | Self::HeadTooSlow => Row::new(
+                408,
+                "request_timeout",
+                "The request did not arrive in time.",
+            )
+            .closing(),
+            Self::BodyTooLarge { .. } => too_large(413, "The request body is too large."),
+            Self::BudgetSpentBefore { .. } => timeout(Outcome::NotSent),
+            Self::BudgetSpent { .. } => timeout(Outcome::Unknown),
+            Self::BusyThenLost { retry_after } => overloaded(retry_after.clone()),
+            Self::ClientGone => Row::new(499, "client_gone", "The client went away.").closing(),
+            Self::Draining => overloaded(RetryAfter::ONE_SECOND).closing(),
+            Self::FieldsTooLarge => {
+                too_large(431, "The header fields of the request are too large.")
+            }
+            Self::LineTooLong => too_large(414, "The request line is too long."),
+            Self::Malformed { .. } => bad_request().closing(),
+            Self::NeverSent { .. } => unreachable_node(Outcome::NotSent),
+            Self::NoHealthyNode => Row {
+                retry_after: Some(RetryAfter::ONE_SECOND),
+                ..Row::new(
+                    503,
+                    "no_healthy_upstream",
+                    "The service is not available at this moment.",
+                )
+            },
+            Self::NoSuchRoute => Row::new(404, "no_such_route", "There is nothing here."),
+            Self::OutcomeUnknown(_) => unreachable_node(Outcome::Unknown),
+            Self::QueryRefused { .. } => bad_request(),
+            Self::QueueFull | Self::QueueWaitSpent => overloaded(RetryAfter::ONE_SECOND),
+            Self::UnknownCoding => Row::new(
+                501,
+                "bad_request",
+                "The transfer coding of the request is not supported.",
+            )
+            .closing(),
+            Self::Unreadable(_) => Row {
+                outcome: Some(Outcome::Unknown),
+                ..Row::new(
+                    502,
+                    "upstream_unreadable",
+                    "The service gave an answer that cannot be read.",
+                )
+            },
+        }
+    }
+
+    /// Whether a node may have carried the request out.
+    #[must_use]
+    pub(crate) fn is_outcome_unknown(&self) -> bool {
+        self.row().outcome == Some(Outcome::Unknown)
+    }
+
+    /// Whether the request failed because no node could be brought to answer it, and not because
+    /// of what it is or because its time is over.
+    #[must_use]
+    pub(crate) fn is_for_want_of_a_node(&self) -> bool {
+        match self {
+            Self::NeverSent { .. }
+            | Self::NoHealthyNode
+            | Self::OutcomeUnknown(_)
+            | Self::QueueFull
+            | Self::QueueWaitSpent
+            | Self::Unreadable(_) => true,
+            Self::AnswerLost(_)
+            | Self::AnswerStalled(..)
+            | Self::BodyMemory
+            | Self::BodyTooSlow
+            | Self::BodyTooLarge { .. }
+            | Self::BudgetSpentBefore { .. }
+            | Self::BudgetSpent { .. }
+            | Self::BusyThenLost { .. }
+            | Self::ClientGone
+            | Self::Draining
+            | Self::FieldsTooLarge
+            | Self::HeadTooSlow
+            | Self::LineTooLong
+            | Self::Malformed { .. }
+            | Self::NoSuchRoute
+            | Self::QueryRefused { .. }
+            | Self::UnknownCoding => false,
+        }
+    }
+}
+
+impl Row {
+    fn new(status: u16, code: &'static str, plain: &'static str) -> Self {
+        Self {
+            status,
+            code,
+            plain,
+            retry_after: None,
+            outcome: None,
+            close: false,
+        }
+    }
+
+    fn closing(self) -> Self {
+        Self {
+            close: true,
+            ..self
+        }
+    }
+}
+
+fn bad_request() -> Row {
+    Row::new(400, "bad_request", "The request cannot be understood.")
+}
+
+/// The connection is closed, since what is left of the request will not be read.
+fn too_large(status: u16, plain: &'static str) -> Row {
+    Row::new(status, "request_too_large", plain).closing()
+}
+
+fn overloaded(retry_after: RetryAfter) -> Row {
+    Row {
+        retry_after: Some(retry_after),
+        ..Row::new(503, "overloaded", "The service is busy; try again shortly.")
+    }
+}
+
+fn unreachable_node(outcome: Outcome) -> Row {
+    Row {
+        outcome: Some(outcome),
+        ..Row::new(
+            502,
+            "upstream_unreachable",
+            "The service could not be reached.",
+        )
+    }
+}
+
+fn timeout(outcome: Outcome) -> Row {
+    Row {
+        outcome: Some(outcome),
+        ..Row::new(
+            504,
+            "upstream_timeout",
+            "The service did not answer in time.",
+        )
+    }
+}

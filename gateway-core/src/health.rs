@@ -1,0 +1,246 @@
+//! One node's verdict: in rotation or out of it.
+//!
+//! Fed by [`readiness`](crate::readiness) for probes and by the adapter for requests that broke.
+//! Which other nodes there are is told to it by [`pool`](crate::pool), which also acts on the
+//! verdict.
+//!
+//! Invariants: a node nobody has found good is out; counts eject only at `fall` in a row and never
+//! within the floor; a node that says it does not serve is out at once.
+//!
+//! Source: the health section of the front door; adr/0013.
+
+use std::time::Instant;
+
+use gateway_config::model::Health as Rules;
+
+use crate::readiness::{Document, Observation, Why};
+
+/// What is known about one node's health.
+#[derive(Clone, Debug)]
+pub struct Health {
+    standing: Standing,
+    probe_failures: u32,
+    traffic_failures: u32,
+    good_probes: u32,
+    changed: Option<Instant>,
+    why: Option<Why>,
+    last_ok: Option<Instant>,
+    document: Document,
+    probed: bool,
+}
+
+/// Whether the node is in rotation, and what its first verdict may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Out; the first good probe admits it, however many failed before.
+    Added,
+    /// In rotation.
+    In,
+    /// Out; `rise` good probes in a row admit it.
+    Out,
+    /// Out; the first probe of all decides alone.
+    Unseen,
+}
+
+/// A change of rotation of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The node has come into rotation.
+    In,
+    /// The node has left rotation.
+    Out(Why),
+}
+
+impl Health {
+    /// A node known from the start: out, and its first probe decides alone.
+    #[must_use]
+    pub fn at_start() -> Self {
+        Self::new(Standing::Unseen)
+    }
+
+    /// A node added later: out until its first good probe.
+    #[must_use]
+    pub fn added() -> Self {
+        Self::new(Standing::Added)
+    }
+
+    fn new(standing: Standing) -> Self {
+        Self {
+            standing,
+            probe_failures: 0,
+            traffic_failures: 0,
+            good_probes: 0,
+            changed: None,
+            why: None,
+            last_ok: None,
+            document: Document::default(),
+            probed: false,
+        }
+    }
+
+    /// Takes in what a probe found. `is_last` tells whether no other node is in rotation.
+    pub fn probed(
+        &mut self,
+        seen: &Observation,
+        rules: &Rules,
+        is_last: bool,
+        now: Instant,
+    ) -> Option<Turn> {
+        self.probed = true;
+        match seen {
+            Observation::Good(document) => {
+                self.document = document.clone();
+                self.good(rules, now)
+            }
+            Observation::NotServing(document) => {
+                self.document = document.clone();
+                self.not_serving(now)
+            }
+            Observation::Status(status) => self.failed(Why::Status(*status), rules, is_last, now),
+            Observation::Timeout => self.failed(Why::Timeout, rules, is_last, now),
+            Observation::Unreachable => self.failed(Why::Unreachable, rules, is_last, now),
+            Observation::Unreadable => self.failed(Why::Unreadable, rules, is_last, now),
+        }
+    }
+
+    /// Takes in that a real request found no connection, or lost it before an answer.
+    pub fn exchange_failed(&mut self, rules: &Rules, is_last: bool, now: Instant) -> Option<Turn> {
+        if !rules.count_traffic {
+            return None;
+        }
+        self.traffic_failures = self.traffic_failures.saturating_add(1);
+        self.eject_by_count(Why::Unreachable, rules, is_last, now)
+    }
+
+    /// Takes in that a real request was answered, with whatever status.
+    pub fn exchange_completed(&mut self) {
+        self.traffic_failures = 0;
+    }
+
+    fn good(&mut self, rules: &Rules, now: Instant) -> Option<Turn> {
+        self.probe_failures = 0;
+        self.traffic_failures = 0;
+        self.good_probes = self.good_probes.saturating_add(1);
+        self.last_ok = Some(now);
+        let admitted = match self.standing {
+            Standing::Added | Standing::Unseen => true,
+            Standing::In => false,
+            Standing::Out => self.good_probes >= u32::from(rules.rise),
+        };
+        if !admitted {
+            return None;
+        }
+        self.standing = Standing::In;
+        self.why = None;
+        self.changed = Some(now);
+        Some(Turn::In)
+    }
+
+    fn not_serving(&mut self, now: Instant) -> Option<Turn> {
+        self.count_probe_failure();
+        match self.standing {
+            Standing::In => Some(self.leave(Why::NotServing, now)),
+            Standing::Added | Standing::Out | Standing::Unseen => {
+                self.stay_out(Why::NotServing);
+                None
+            }
+        }
+    }
+
+    fn failed(&mut self, why: Why, rules: &Rules, is_last: bool, now: Instant) -> Option<Turn> {
+        self.count_probe_failure();
+        match self.standing {
+            Standing::In => self.eject_by_count(why, rules, is_last, now),
+            Standing::Added | Standing::Out | Standing::Unseen => {
+                self.document.serving = None;
+                self.stay_out(why);
+                None
+            }
+        }
+    }
+
+    fn count_probe_failure(&mut self) {
+        self.good_probes = 0;
+        self.probe_failures = self.probe_failures.saturating_add(1);
+    }
+
+    fn eject_by_count(
+        &mut self,
+        why: Why,
+        rules: &Rules,
+        is_last: bool,
+        now: Instant,
+    ) -> Option<Turn> {
+        let enough = self.consecutive_failures() >= u32::from(rules.fall);
+        let settled = self
+            .changed
+            .is_none_or(|at| now.saturating_duration_since(at) >= rules.floor);
+        let kept = is_last && rules.keep_last;
+        if self.standing == Standing::In && enough && settled && !kept {
+            self.document.serving = None;
+            Some(self.leave(why, now))
+        } else {
+            None
+        }
+    }
+
+    fn leave(&mut self, why: Why, now: Instant) -> Turn {
+        self.standing = Standing::Out;
+        self.good_probes = 0;
+        self.why = Some(why);
+        self.changed = Some(now);
+        Turn::Out(why)
+    }
+
+    fn stay_out(&mut self, why: Why) {
+        self.why = Some(why);
+        if self.standing == Standing::Unseen {
+            self.standing = Standing::Out;
+        }
+    }
+
+    /// Whether the node is in rotation.
+    #[must_use]
+    pub fn is_in(&self) -> bool {
+        self.standing == Standing::In
+    }
+
+    /// Whether any probe of it has ended.
+    #[must_use]
+    pub fn is_probed(&self) -> bool {
+        self.probed
+    }
+
+    /// The longer of the two streaks of failures.
+    #[must_use]
+    pub fn consecutive_failures(&self) -> u32 {
+        self.probe_failures.max(self.traffic_failures)
+    }
+
+    /// Failures of real requests in a row.
+    #[must_use]
+    pub fn traffic_failures(&self) -> u32 {
+        self.traffic_failures
+    }
+
+    /// Why the node is out; `None` while it is in, or before its first probe.
+    #[must_use]
+    pub fn why(&self) -> Option<Why> {
+        self.why
+    }
+
+    /// When a probe of it was last good.
+    #[must_use]
+    pub fn last_ok(&self) -> Option<Instant> {
+        self.last_ok
+    }
+
+    /// What it last said about itself; `serving` is empty once it is out and silent.
+    #[must_use]
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+}
+
+#[cfg(test)]
+mod tests;

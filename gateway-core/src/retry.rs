@@ -1,0 +1,144 @@
+//! Decides whether a request that went wrong on one node is tried on another.
+//!
+//! A table over what is known about the bytes, not over hope. What the client is told in the end
+//! is [`failure`](crate::failure)'s, but for what earlier tries add to it; which node comes next
+//! is [`pool`](crate::pool)'s.
+//!
+//! Invariant: a request that is not repeatable is tried again only when no byte of it was written,
+//! or the node has told that it did not begin it.
+//!
+//! Source: the retry section of the front door; RFC 9110 §9.2.2; RFC 9113 §8.7; adr/0012.
+
+use gateway_config::model::Pool;
+
+use crate::failure::{Asked, Failure, RetryAfter};
+
+/// How far one try got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Try {
+    /// Nothing was written: the name did not resolve, no connection, no handshake.
+    Unsent,
+    /// HTTP/2: the node refused the stream, or said in a GOAWAY that it never began it.
+    Refused,
+    /// The first write to this node was entered, and no answer came.
+    Unanswered(Asked),
+    /// A 503 that carries this `Retry-After`.
+    Busy(RetryAfter),
+    /// Any other answer, whatever its status, also one that cannot be read.
+    Answered,
+    /// The answer had begun, and was lost.
+    Lost,
+}
+
+/// Whether another node could take the request. From
+/// [`PoolState::elsewhere`](crate::pool::PoolState::elsewhere).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// A node not tried yet is in rotation and has a free slot.
+    Free,
+    /// Such nodes are in rotation, and all are full.
+    Full,
+    /// No node in rotation is left to try.
+    Nobody,
+}
+
+/// What to do after a try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Try another node.
+    Another,
+    /// Give the client the answer of the node.
+    Return,
+    /// Give the client the failure, after [`Tries::last_word`].
+    Stop,
+}
+
+/// The tries of one request: what it may do, and what it has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tries {
+    is_repeatable: bool,
+    retries: u32,
+    retries_busy: bool,
+    retried: u32,
+    busy: Option<RetryAfter>,
+    unanswered: Option<Asked>,
+}
+
+impl Tries {
+    /// The tries of a request about to be sent to `pool` for the first time.
+    #[must_use]
+    pub fn new(is_repeatable: bool, pool: &Pool) -> Self {
+        Self {
+            is_repeatable,
+            retries: pool.retries,
+            retries_busy: pool.retry_busy,
+            retried: 0,
+            busy: None,
+            unanswered: None,
+        }
+    }
+
+    /// What to do after a try that ended like `how`. Remembers it when the request goes on.
+    pub fn judge(&mut self, how: Try, elsewhere: Elsewhere) -> Next {
+        let next = self.next(&how, elsewhere);
+        if next == Next::Another {
+            self.retried = self.retried.saturating_add(1);
+            match how {
+                Try::Busy(after) => self.busy = Some(after),
+                Try::Unanswered(asked) => self.unanswered = Some(asked),
+                Try::Unsent | Try::Refused | Try::Answered | Try::Lost => {}
+            }
+        }
+        next
+    }
+
+    fn next(&self, how: &Try, elsewhere: Elsewhere) -> Next {
+        let may_go_on = self.retried < self.retries && elsewhere != Elsewhere::Nobody;
+        match how {
+            Try::Unsent | Try::Refused if may_go_on => Next::Another,
+            Try::Unanswered(_) if may_go_on && self.is_repeatable => Next::Another,
+            Try::Busy(_) if may_go_on && self.may_leave_busy(elsewhere) => Next::Another,
+            Try::Busy(_) | Try::Answered => Next::Return,
+            Try::Unsent | Try::Refused | Try::Unanswered(_) | Try::Lost => Next::Stop,
+        }
+    }
+
+    fn may_leave_busy(&self, elsewhere: Elsewhere) -> bool {
+        self.is_repeatable
+            && self.retries_busy
+            && self.busy.is_none()
+            && elsewhere == Elsewhere::Free
+    }
+
+    /// Tries made after the first.
+    #[must_use]
+    pub fn retried(&self) -> u32 {
+        self.retried
+    }
+
+    /// What the client is told when the last try came to `failure`, given the tries before it.
+    ///
+    /// After a busy answer the client is told to come back when that node asked it to. After a
+    /// try that was written and not answered, *never sent* would be a lie: the node that may have
+    /// carried the request out is named instead.
+    #[must_use]
+    pub fn last_word(&self, failure: Failure) -> Failure {
+        let is_unserved = failure.is_for_want_of_a_node();
+        match (&self.busy, &self.unanswered, failure) {
+            (Some(after), _, _) if is_unserved => Failure::BusyThenLost {
+                retry_after: after.clone(),
+            },
+            (_, Some(asked), Failure::BudgetSpentBefore { budget }) => Failure::BudgetSpent {
+                asked: asked.clone(),
+                budget,
+            },
+            (_, Some(asked), failure) if is_unserved && !failure.is_outcome_unknown() => {
+                Failure::OutcomeUnknown(asked.clone())
+            }
+            (_, _, failure) => failure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
