@@ -264,7 +264,7 @@ impl Inner {
         }
         self.record.request(seen.clone());
         let mut switches = lock(&self.switches);
-        let next = switches.next.pop_front();
+        let next = switches.next.pop_front().or_else(|| self.store.next_way());
         Some(next.unwrap_or_else(|| switches.always.clone()))
     }
 

@@ -3,13 +3,14 @@
 use std::ops::Index;
 use std::sync::Arc;
 
-use super::{Node, Store};
-use crate::certs::Authority;
+use super::{Node, Store, Way};
+use crate::certs::{Authority, Identity};
 
 /// Nodes that share what is written to any of them.
 #[derive(Debug)]
 pub struct Cluster {
     nodes: Vec<Node>,
+    store: Arc<Store>,
 }
 
 impl Cluster {
@@ -20,6 +21,7 @@ impl Cluster {
         let node = |name: &&str| Node::start(name, Arc::clone(&store), None);
         Self {
             nodes: names.iter().map(node).collect(),
+            store,
         }
     }
 
@@ -31,13 +33,31 @@ impl Cluster {
             |name: &&str| Node::start(name, Arc::clone(&store), Some(&authority.signs(&[name])));
         Self {
             nodes: names.iter().map(node).collect(),
+            store,
         }
     }
 
-    /// These nodes as they are.
+    /// One node for each name and identity, to show certificates that do not fit.
     #[must_use]
-    pub fn from_nodes(nodes: Vec<Node>) -> Self {
-        Self { nodes }
+    pub fn showing(identities: &[(&str, &Identity)]) -> Self {
+        let store = Arc::new(Store::default());
+        let node = |(name, identity): &(&str, &Identity)| {
+            Node::start(name, Arc::clone(&store), Some(identity))
+        };
+        Self {
+            nodes: identities.iter().map(node).collect(),
+            store,
+        }
+    }
+
+    /// What the next requests are to meet, whichever node they come to.
+    pub fn next(&self, ways: impl IntoIterator<Item = Way>) {
+        self.store.plot(ways);
+    }
+
+    /// Every node treats every request so from now on.
+    pub fn always(&self, way: &Way) {
+        self.nodes.iter().for_each(|node| node.always(way.clone()));
     }
 
     /// All of them.

@@ -1,16 +1,18 @@
 //! The small database that the nodes of one stand-in cluster share.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
 use super::record::lock;
+use super::way::Way;
 
 /// Tables, fields, records and databases; a write through one node is read through another.
 #[derive(Debug, Default)]
 pub struct Store {
     world: Mutex<World>,
+    plot: Mutex<VecDeque<Way>>,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +76,15 @@ impl<'request> Question<'request> {
 }
 
 impl Store {
+    /// What the next requests are to meet, whichever node they come to.
+    pub(super) fn plot(&self, ways: impl IntoIterator<Item = Way>) {
+        lock(&self.plot).extend(ways);
+    }
+
+    pub(super) fn next_way(&self) -> Option<Way> {
+        lock(&self.plot).pop_front()
+    }
+
     /// Does what a public route asks for and says so; anything else is 404.
     pub(super) fn answer(&self, question: &Question<'_>) -> (u16, Value) {
         let path: Vec<&str> = question.segments.iter().map(String::as_str).collect();
