@@ -92,6 +92,8 @@ fn stage(
     patches: &[Patch],
     wanted: &str,
 ) -> Result {
+    fs::create_dir_all(staging)
+        .map_err(|error| format!("cannot make {}: {error}", staging.display()))?;
     for (name, source) in sources {
         copy::tree(source, &staging.join(name))?;
     }
