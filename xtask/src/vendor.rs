@@ -49,12 +49,25 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
 
 /// Makes `vendor/pingora` when it is absent or older than pins and patches.
 pub(crate) fn ensure(root: &Path) -> Result {
+    let lock = fs::read_to_string(root.join("Cargo.lock"))
+        .map_err(|error| format!("cannot read Cargo.lock: {error}"))?;
+    if is_unused(&lock) {
+        return Err(format!(
+            "Cargo.lock takes Pingora from the registry, without our patches; \
+             let Cargo.toml and {PINS} name one version"
+        ));
+    }
     let wanted = stamp::of(&root.join(PINS), &patches::read(&root.join(PATCHES))?)?;
     match stamp::compare(&root.join(PLACE), &wanted) {
         Staleness::Fresh => Ok(()),
         Staleness::Foreign => Err(foreign()),
         Staleness::Absent | Staleness::Stale => make(root, &wanted),
     }
+}
+
+/// Cargo only warns when a `[patch]` fits nothing, and then builds what is not patched.
+fn is_unused(lock: &str) -> bool {
+    lock.lines().any(|line| line == "[[patch.unused]]")
 }
 
 fn foreign() -> String {
@@ -151,7 +164,7 @@ fn source_of(metadata: &Value, name: &str) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::source_of;
+    use super::{is_unused, source_of};
     use serde_json::json;
     use std::path::Path;
 
@@ -163,6 +176,12 @@ mod tests {
         ]});
         let source = source_of(&metadata, "pingora-core").unwrap();
         assert_eq!(source, Path::new("cache/pingora-core-0.9.1"));
+    }
+
+    #[test]
+    fn a_lock_file_that_ignores_the_patches_is_noticed() {
+        assert!(is_unused("[[patch.unused]]\nname = \"pingora-core\"\n"));
+        assert!(!is_unused("[[package]]\nname = \"pingora-core\"\n"));
     }
 
     #[test]
