@@ -47,12 +47,13 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::start;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn one_deadline_bounds_every_part_of_a_request() {
-        let start = Instant::now();
+        let start = start();
         let budget = Budget::new(start, 3 * SECOND);
         assert_eq!(budget.remaining(start), Some(3 * SECOND));
         assert_eq!(budget.at_most(2 * SECOND, start), Some(2 * SECOND));
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_longest_budget_and_a_clock_that_stands_still_do_no_harm() {
-        let start = Instant::now();
+        let start = start();
         let budget = Budget::new(start + SECOND, Duration::MAX);
         assert_eq!(budget.remaining(start), Some(Duration::MAX));
         assert_eq!(Budget::new(start, Duration::ZERO).remaining(start), None);

@@ -70,12 +70,13 @@ impl Drain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::start;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn a_drain_ends_with_the_last_request() {
-        let start = Instant::now();
+        let start = start();
         let drain = Drain::default().step(start, 0);
         assert!(drain.is_serving());
         let drain = drain.begin(start, 30 * SECOND).step(start, 2);
@@ -85,14 +86,14 @@ mod tests {
 
     #[test]
     fn a_drain_ends_at_its_deadline_and_says_what_is_cut() {
-        let start = Instant::now();
+        let start = start();
         let drain = Drain::Serving.begin(start, SECOND);
         assert_eq!(drain.step(start + SECOND, 3), Drain::Drained { cut: 3 });
     }
 
     #[test]
     fn beginning_again_moves_no_deadline_and_nothing_leads_back() {
-        let start = Instant::now();
+        let start = start();
         let drain = Drain::Serving.begin(start, SECOND);
         assert_eq!(drain.begin(start + SECOND, 9 * SECOND), drain);
         let drained = drain.step(start, 0);

@@ -261,3 +261,6 @@ impl Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

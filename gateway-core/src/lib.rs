@@ -21,4 +21,6 @@ pub mod tried;
 pub mod wait;
 
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod simulation;
