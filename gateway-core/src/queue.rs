@@ -239,3 +239,6 @@ impl<N> Line<N> {
 fn bound(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests;
