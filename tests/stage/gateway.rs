@@ -18,9 +18,11 @@ use crate::node::Cluster;
 use crate::scratch::Scratch;
 use crate::wait;
 
+mod effective;
 mod metrics;
 mod plan;
 
+pub use effective::{Effective, duration};
 pub use metrics::Metrics;
 pub use plan::Plan;
 

@@ -5,19 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use toml::Table;
 
 /// A file of vectors.
 #[derive(Debug, Deserialize)]
-struct File<T> {
+#[serde(deny_unknown_fields)]
+struct File {
     source: String,
-    vector: Vec<Claimed<T>>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Claimed<T> {
-    claim: String,
-    #[serde(flatten)]
-    content: T,
+    vector: Vec<Table>,
 }
 
 /// One vector with its place.
@@ -56,17 +51,29 @@ pub fn of<T: DeserializeOwned>(topic: &str) -> Vec<Vector<T>> {
             .unwrap_or(&path)
             .to_string_lossy()
             .into_owned();
-        let parsed: File<T> = toml::from_str(&text).unwrap_or_else(|e| panic!("{file}: {e}"));
-        let File { source, vector } = parsed;
-        vectors.extend(vector.into_iter().map(|Claimed { claim, content }| Vector {
-            file: file.clone(),
-            source: source.clone(),
-            claim,
-            content,
-        }));
+        let parsed: File = toml::from_str(&text).unwrap_or_else(|e| panic!("{file}: {e}"));
+        for table in parsed.vector {
+            vectors.push(vector(&file, &parsed.source, table));
+        }
     }
     assert!(!vectors.is_empty(), "no vectors in {topic}");
     vectors
+}
+
+fn vector<T: DeserializeOwned>(file: &str, source: &str, mut table: Table) -> Vector<T> {
+    let claim = match table.remove("claim") {
+        Some(toml::Value::String(claim)) => claim,
+        other => panic!("{file}: a vector needs a claim, not {other:?}"),
+    };
+    let content = table
+        .try_into()
+        .unwrap_or_else(|e| panic!("{file}: {claim}: {e}"));
+    Vector {
+        file: file.to_owned(),
+        source: source.to_owned(),
+        claim,
+        content,
+    }
 }
 
 fn files(directory: &Path) -> Vec<PathBuf> {

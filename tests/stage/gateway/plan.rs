@@ -12,7 +12,7 @@ use crate::wait;
 pub struct Plan {
     start: Vec<OsString>,
     flags: Vec<(String, Option<String>)>,
-    scratch: Scratch,
+    pub(super) scratch: Scratch,
     waits_for_nodes: bool,
 }
 
@@ -38,6 +38,16 @@ impl Plan {
             waits_for_nodes: false,
         };
         plan.set("--health-interval", "100").set("--workers", "1")
+    }
+
+    /// The same with exactly these arguments after the address, defaults of the stage apart.
+    #[must_use]
+    pub fn with_arguments(listen: &str, arguments: &[String]) -> Self {
+        let mut plan = Self::alone();
+        plan.flags.retain(|(name, _)| !arguments.contains(name));
+        plan.start = vec!["front-door".into(), listen.into()];
+        plan.start.extend(arguments.iter().map(OsString::from));
+        plan
     }
 
     /// `gatewayd run --config` with this text.
@@ -108,11 +118,11 @@ impl Plan {
         runs(&self.arguments())
     }
 
-    fn arguments(&self) -> Vec<OsString> {
+    pub(super) fn arguments(&self) -> Vec<OsString> {
         let mut arguments = self.start.clone();
         for (name, value) in &self.flags {
             arguments.push(name.into());
-            arguments.extend(value.iter().map(OsString::from));
+            arguments.extend(value.as_ref().map(OsString::from));
         }
         arguments
     }

@@ -1,0 +1,19 @@
+//! One loop per topic: each reads its data files and holds the built binary to them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "tests: whatever is missing is a failed vector"
+)]
+
+mod endpoints;
+mod failures;
+mod faults;
+mod flags;
+mod framing;
+mod headers;
+mod health;
+mod matching;
+mod retries;
+mod routes;
