@@ -12,11 +12,12 @@ mod copy;
 mod patches;
 mod stamp;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use toml::Table;
 
 use crate::Result;
 use crate::process::{capture, program};
@@ -80,6 +81,9 @@ fn foreign() -> String {
 fn make(root: &Path, wanted: &str) -> Result {
     let patches = patches::read(&root.join(PATCHES))?;
     let sources = registry_sources(root, &patches)?;
+    let workspace = fs::read_to_string(root.join("Cargo.toml"))
+        .map_err(|error| format!("cannot read Cargo.toml: {error}"))?;
+    agree(&workspace, sources.keys())?;
     // Beside the target and ignored by git as well, so that the last step is one rename.
     let staging = root.join(format!(".tools/vendor-{}", std::process::id()));
     let made = stage(&staging, &sources, &patches, wanted).and_then(|()| swap(root, &staging));
@@ -96,6 +100,25 @@ fn make(root: &Path, wanted: &str) -> Result {
         patches.len()
     );
     Ok(())
+}
+
+/// The workspace takes exactly those crates from here that carry a patch.
+fn agree<'a>(workspace: &str, patched: impl Iterator<Item = &'a String>) -> Result {
+    let manifest: Table = workspace
+        .parse()
+        .map_err(|error| format!("Cargo.toml: {error}"))?;
+    let overrides = manifest
+        .get("patch")
+        .and_then(|patch| patch.get("crates-io"))
+        .and_then(toml::Value::as_table);
+    let taken: BTreeSet<&String> = overrides.into_iter().flat_map(Table::keys).collect();
+    let patched: BTreeSet<&String> = patched.collect();
+    if taken == patched {
+        return Ok(());
+    }
+    Err(format!(
+        "Cargo.toml takes {taken:?} from {PLACE}, but patches exist for {patched:?}"
+    ))
 }
 
 /// Copies, patches and stamps the crates below `staging`.
@@ -164,7 +187,7 @@ fn source_of(metadata: &Value, name: &str) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_unused, source_of};
+    use super::{agree, is_unused, source_of};
     use serde_json::json;
     use std::path::Path;
 
@@ -176,6 +199,22 @@ mod tests {
         ]});
         let source = source_of(&metadata, "pingora-core").unwrap();
         assert_eq!(source, Path::new("cache/pingora-core-0.9.1"));
+    }
+
+    #[test]
+    fn overrides_and_patches_name_the_same_crates() {
+        let workspace = "[patch.crates-io]\npingora-core = { path = \"x\" }\n";
+        let patched =
+            |names: &[&str]| -> Vec<String> { names.iter().map(|n| (*n).to_owned()).collect() };
+        assert!(agree(workspace, patched(&["pingora-core"]).iter()).is_ok());
+        assert!(agree(workspace, patched(&[]).iter()).is_err());
+        assert!(
+            agree(
+                workspace,
+                patched(&["pingora-core", "pingora-proxy"]).iter()
+            )
+            .is_err()
+        );
     }
 
     #[test]
