@@ -103,19 +103,14 @@ impl Template {
         self.segments.is_empty()
     }
 
-    /// Whether some path has the shape of both.
+    /// The template without the names it captures: equal for two that take the same paths.
     #[must_use]
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        self.segments.len() == other.segments.len()
-            && self
-                .segments
-                .iter()
-                .zip(&other.segments)
-                .all(|pair| match pair {
-                    (Segment::Literal(a), Segment::Literal(b)) => a == b,
-                    (Segment::Capture(_), Segment::Capture(_) | Segment::Literal(_))
-                    | (Segment::Literal(_), Segment::Capture(_)) => true,
-                })
+    pub(crate) fn shape(&self) -> String {
+        let pieces = self.segments.iter().map(|one| match one {
+            Segment::Capture(_) => "/{}".to_owned(),
+            Segment::Literal(text) => format!("/{text}"),
+        });
+        pieces.collect()
     }
 
     /// Which of two templates is tried first: the longer one, then the one with a literal where

@@ -1,0 +1,155 @@
+//! The table of diagnostic codes: what each one stands for.
+//!
+//! A code is never reused. `gatewayd explain CODE` prints the explanation written here.
+
+use std::fmt;
+
+/// The stable name of one kind of finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code(u16);
+
+/// A code with its title and explanation.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeEntry {
+    /// The code.
+    pub code: Code,
+    /// What it stands for, in one line.
+    pub title: &'static str,
+    /// Why it is refused or worth a warning, and what to do; one paragraph.
+    pub explanation: &'static str,
+}
+
+impl Code {
+    /// The entry of a code as an operator writes it: `G0302`, in any case.
+    #[must_use]
+    pub fn find(text: &str) -> Option<&'static CodeEntry> {
+        CODES
+            .iter()
+            .find(|entry| entry.code.to_string().eq_ignore_ascii_case(text))
+    }
+}
+
+/// `G` and four digits.
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "G{:04}", self.0)
+    }
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $title:literal, $explanation:literal;)*) => {
+        $($(#[$doc])* #[doc = $title] pub const $name: Code = Code($number);)*
+
+        /// Every code there is, by number.
+        pub static CODES: &[CodeEntry] = &[
+            $(CodeEntry { code: $name, title: $title, explanation: $explanation },)*
+        ];
+    };
+}
+
+codes! {
+    SYNTAX = 1, "the file is not TOML",
+        "The text could not be read as TOML 1.0, so nothing else in it was looked at. The caret stands where reading stopped; the mistake is there or just before: a missing quote, bracket or `=`, or a table written twice.";
+    UNKNOWN_SETTING = 2, "a setting that does not exist",
+        "A name was written where no setting of that name exists. It is refused rather than ignored, because a misspelled limit that is silently absent is found on the day it was needed. The help names the closest setting that is legal in that place, or lists those there are.";
+    WRONG_TYPE = 3, "a value of the wrong kind",
+        "The setting exists and its value is of another kind than it takes: a number where a text belongs, a text where a list belongs. The help shows a value of the right kind.";
+    MISSING_SETTING = 4, "a setting that must be there is not",
+        "This table cannot work without the setting named, and no default would be right for everybody.";
+    UNREADABLE_SOURCE = 5, "a configuration file that cannot be read",
+        "A file that the configuration consists of, or that it names as a part of itself, could not be read: it is not there, not open to this user, not UTF-8, or larger than 16 MiB.";
+    BAD_NAME = 101, "a name with characters that names do not have",
+        "Names stand in metric labels, log fields and TLS server names, so they are 1 to 63 characters out of letters, digits, `-`, `_` and `.`.";
+    DEFINED_TWICE = 102, "two things with one name",
+        "A name was given to two things of the same kind, so a reference to it would mean either. Rename one of them. A front door makes a listener, a site, a pool and, with TLS, a profile of its own name.";
+    UNDEFINED = 104, "a reference to something that is not defined",
+        "A setting names a listener, pool or TLS profile that no table defines. The help offers the closest name, or lists the ones there are.";
+    UNUSED = 105, "something defined that nothing uses",
+        "The table is correct and has no effect, because nothing refers to it. It is left out of the snapshot.";
+    BAD_ADDRESS = 202, "a text that is not an address",
+        "An address is `HOST:PORT`. A listener's host is an IP address; a node's host is an IP address or a host name. IPv6 addresses stand in brackets: `[::1]:7650`. Ports go from 1 to 65535.";
+    BAD_QUANTITY = 203, "a duration or size that cannot be read",
+        "Durations are a whole number and a unit out of `ms`, `s`, `m`, `h`; sizes are a whole number and a unit out of `B`, `KiB`, `MiB`, `GiB`. A number without a unit is refused, because half of its readers would take it for something else.";
+    OUT_OF_RANGE = 204, "a value outside its bounds",
+        "The value can be read and lies outside what the setting takes. A time limit of zero would fail every request, so it is refused too.";
+    UNKNOWN_WORD = 205, "a word that this setting does not take",
+        "The setting takes one word out of a short list, and this is none of them.";
+    CHOSEN_PORT = 206, "a listener whose port the system chooses",
+        "Port 0 lets the system choose a free port, a different one at every start. That is useful in tests; clients of anything else would not find the door.";
+    BAD_PATTERN = 207, "a path pattern that cannot match",
+        "A template is literal segments and captured names, `/table/{t}/records`, written decoded. A prefix is a path as requests are compared with it: normalised, without dot segments or needless escapes.";
+    BAD_TOKEN = 208, "a host, method, field or query key with illegal characters",
+        "These texts are compared with what a client sends, or sent to a node. With an illegal character they would never match, or break the message.";
+    NO_NODE = 301, "no node to send requests to",
+        "A pool, or a front door, without a single node could only ever answer 503. Name at least one node: by `--upstream NAME=ADDR`, in the cluster file, or in the pool's `nodes`.";
+    PROBE_OUTLIVES_INTERVAL = 302, "a probe that may take longer than its interval",
+        "At most one probe of a node is under way, so a probe that may outlive the interval would silently stretch it, and an outage would be noticed later than the settings promise. Make `timeout` at most as long as `every`.";
+    SAME_ADDRESS = 303, "two listeners on one address",
+        "Only one listener can accept connections on an address and port.";
+    SAME_HOST = 304, "two sites for one host on one listener",
+        "A request for that host could be meant for either site. A site without `hosts` takes every host that no other site of its listener names, so there is at most one of those per listener.";
+    ONE_PATTERN = 305, "a route with no pattern, or with several",
+        "A route has exactly one pattern, `path` or `template`; two patterns are two routes.";
+    SHADOWED_ROUTE = 306, "a route that an earlier one always takes",
+        "Both routes take exactly the same method and paths, so the second one is never reached.";
+    HTTP2_WITHOUT_TLS = 307, "HTTP/2 on a listener without TLS",
+        "HTTP/2 is offered during the TLS handshake; a clear listener has none.";
+    NO_ACTION = 308, "a site that does nothing",
+        "A site without `pool` and without routes would answer every request with 404.";
+    BODY_TWICE = 309, "a body that is both buffered and streamed",
+        "A request body is either read whole before a node is chosen (`buffer`) or passed on as it comes (`stream`). Keep one of the two.";
+    EMPTY_LIST = 310, "a list that may not be empty",
+        "Absent and empty are two things: leave the setting out to have it not apply. An empty list here would match nothing, which nobody means.";
+    HALF_TLS = 401, "a certificate without its key, or a key without its certificate",
+        "A TLS listener needs both files. With one of them the listener would have to be clear, which nobody who names a certificate wants.";
+    CLEAR_LISTENER = 402, "a clear listener that other machines can reach",
+        "Credentials and data would cross the network readable. Give the listener a certificate and key, listen on a loopback address, or say `--insecure-no-tls` (`insecure_no_tls = true`) when something else encrypts that network.";
+    CLEAR_NODE = 403, "clear traffic to a node on another machine",
+        "Credentials would cross the network readable. Say which CA signs the nodes' certificates with `--upstream-ca` (`upstream_ca`), or `--insecure-no-tls` (`insecure_no_tls = true`) when something else encrypts that network. A node is on this machine when its address is a loopback address or `localhost`; names are not looked up to find out.";
+    TIERS_CONTRADICT = 404, "two tiers asked for at once",
+        "`--no-ddl` leaves only the data routes, `--allow-ops` adds the operator's routes to all others. Both together would mean neither.";
+    TRUST_CONTRADICTS = 405, "a CA to trust and no verification",
+        "A CA file says that nodes are verified, and skipping verification says that they are not. Remove one of the two.";
+    UNVERIFIED_NODES = 406, "nodes whose certificates nobody checks",
+        "Traffic to the nodes is encrypted and could be read by whoever stands in between, because any certificate is accepted. It is meant for a first try; use `--upstream-ca` afterwards.";
+    TRUSTED_FORWARDED = 407, "a client's `X-Forwarded-For` is passed on",
+        "The door appends the peer's address to what the client sent, so the first entries are whatever the client wrote. That is right behind a load balancer that clients cannot go round, and wrong everywhere else.";
+    NO_UPSTREAM_PARTS = 408, "an upstream that is not NAME=ADDR",
+        "The part before the first `=` is the node's name, which is also the TLS server name; the part behind it is its address. Neither may be empty.";
+    REFUSED_FLAG = 409, "a flag that this front door does not have",
+        "The front door holds no credential and starts no second listener of its own, so it cannot ask a cluster for its nodes. Edit the node list and reload.";
+    SHARD_GAP = 501, "shards that no node starts with",
+        "The cluster's nodes would refuse this file, because the shards named have no primary. The door needs names and addresses only, so it goes on.";
+    SHARD_OVERLAP = 502, "shards that two nodes start with",
+        "The cluster's nodes would refuse this file, because two nodes claim the shards named. The door needs names and addresses only, so it goes on.";
+    SHARDS_OR_REPLICA = 503, "a node with both or neither of shards and replica",
+        "A node of a cluster either starts with a range of shards or is a copy of another node. The door needs names and addresses only, so it goes on.";
+    FEW_FOR_REPLICA = 504, "a replica in a cluster of fewer than three nodes",
+        "Failing over needs a majority, and a majority of two is both of them, so the copy could never be used.";
+    BAD_REPLICA = 505, "a replica of a node that is itself a replica, or that is not there",
+        "A copy is always made of a node that has shards of its own in this file.";
+    SCHEMA_LEADER = 506, "no schema leader, or one that is no node",
+        "The cluster's file names one node that decides about the schema. The door needs names and addresses only, so it goes on.";
+    SHARED_ADDRESS = 507, "two nodes with one address",
+        "Both names lead to the same process, so it gets twice its share of requests and its limit of requests in flight counts double.";
+    BAD_SHARDS = 508, "shards that cannot be read",
+        "Shards are written as a range without its end, `\"0..64\"`, and open for the last one, `\"64..\"`.";
+    KEY_TOO_OPEN = 601, "a private key that others may read",
+        "Whoever reads the key can pretend to be this listener. `chmod 600` the file; when it must be shared, share it through its owner.";
+    UNREADABLE_FILE = 602, "a file that cannot be read",
+        "A certificate, key or CA file named in the configuration is not there or not open to this user.";
+    NOTHING_IN_FILE = 603, "a file without what it should hold",
+        "The file was read and holds no PEM block of the kind that belongs there: `CERTIFICATE` for a chain or CA file, a `PRIVATE KEY` for a key.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_rise_and_are_found() {
+        assert!(CODES.windows(2).all(|pair| pair[0].code < pair[1].code));
+        assert_eq!(Code::find("g0302").unwrap().code, PROBE_OUTLIVES_INTERVAL);
+        assert!(Code::find("G9999").is_none());
+    }
+}

@@ -1,0 +1,149 @@
+//! What is wrong in a configuration, where, and what would cure it.
+//!
+//! Plain values without colours: whoever shows them draws them. Every finding of a run goes
+//! through [`Findings`], which sorts, so that nobody else has to.
+
+use std::fmt;
+
+use crate::codes::Code;
+use crate::source::{Place, SourceId, Sources};
+
+/// Whether a finding stops the configuration from being applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// It is refused.
+    Error,
+    /// It is applied; somebody should know.
+    Warning,
+}
+
+/// One finding about a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Its stable code.
+    pub code: Code,
+    /// Whether it refuses.
+    pub severity: Severity,
+    /// What is wrong, in the operator's words; one line.
+    pub title: String,
+    /// Where: the smallest wrong piece first, then the places that disagree with it.
+    pub labels: Vec<Label>,
+    /// The cure, copyable where there is one.
+    pub help: Option<String>,
+}
+
+/// A place and what is to be seen there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub place: Place,
+    /// A few words; may be empty.
+    pub text: String,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+impl Diagnostic {
+    /// A finding that refuses the configuration.
+    #[must_use]
+    pub fn error(code: Code, title: impl Into<String>) -> Self {
+        Self::new(code, Severity::Error, title.into())
+    }
+
+    /// A finding that does not.
+    #[must_use]
+    pub fn warning(code: Code, title: impl Into<String>) -> Self {
+        Self::new(code, Severity::Warning, title.into())
+    }
+
+    /// Adds a place; the first one added is where the finding is.
+    #[must_use]
+    pub fn at(mut self, place: &Place, text: impl Into<String>) -> Self {
+        self.labels.push(Label {
+            place: place.clone(),
+            text: text.into(),
+        });
+        self
+    }
+
+    /// Adds the cure.
+    #[must_use]
+    pub fn help(mut self, cure: impl Into<String>) -> Self {
+        self.help = Some(cure.into());
+        self
+    }
+
+    /// The first line alone, as a log or a status carries it: `FILE:LINE:COLUMN: error[CODE]: …`.
+    #[must_use]
+    pub fn first_line(&self, sources: &Sources) -> impl fmt::Display {
+        let place = self.labels.first().map(|label| {
+            let Place { source, span } = &label.place;
+            let (line, column) = sources.line_column(*source, span.start);
+            format!("{}:{line}:{column}: ", sources.name(*source))
+        });
+        format!(
+            "{}{}[{}]: {}",
+            place.unwrap_or_default(),
+            self.severity.word(),
+            self.code,
+            self.title
+        )
+    }
+
+    fn new(code: Code, severity: Severity, title: String) -> Self {
+        Self {
+            code,
+            severity,
+            title,
+            labels: Vec::new(),
+            help: None,
+        }
+    }
+
+    fn order(&self) -> (Severity, Option<(SourceId, usize)>, Code) {
+        let first = self
+            .labels
+            .first()
+            .map(|label| (label.place.source, label.place.span.start));
+        (self.severity, first, self.code)
+    }
+}
+
+/// The findings of one run.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    all: Vec<Diagnostic>,
+}
+
+impl Findings {
+    /// Adds one.
+    pub(crate) fn push(&mut self, one: Diagnostic) {
+        self.all.push(one);
+    }
+
+    /// Whether any of them refuses.
+    pub(crate) fn refuse(&self) -> bool {
+        self.all.iter().any(|one| one.severity == Severity::Error)
+    }
+
+    /// Drops the findings with these codes.
+    pub(crate) fn forget(&mut self, codes: impl Fn(Code) -> bool) {
+        self.all.retain(|one| !codes(one.code));
+    }
+
+    /// All of them: errors first, each kind by place.
+    pub(crate) fn into_sorted(mut self) -> Vec<Diagnostic> {
+        self.all.sort_by_key(Diagnostic::order);
+        self.all.dedup();
+        self.all
+    }
+}

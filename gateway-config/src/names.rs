@@ -1,0 +1,66 @@
+//! Finds what an operator probably meant by a name that does not exist.
+
+use strsim::osa_distance;
+
+/// Farthest typing mistake that is still taken for one, in edits.
+const NEAR: usize = 2;
+/// Longest list that is worth reading.
+const LISTED: usize = 8;
+
+/// The help for a name that is none of the legal ones: the closest, or all when they are few.
+#[must_use]
+pub(crate) fn help<'a>(wrong: &str, legal: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let mut all: Vec<&str> = legal.into_iter().collect();
+    all.sort_unstable();
+    all.dedup();
+    if let Some(near) = closest(wrong, &all) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    match all.as_slice() {
+        [] => None,
+        [one] => Some(format!("there is only `{one}`")),
+        some => {
+            let shown: Vec<String> = some
+                .iter()
+                .take(LISTED)
+                .map(|one| format!("`{one}`"))
+                .collect();
+            let rest = some.len() - shown.len();
+            let more = if rest > 0 {
+                format!(" and {rest} more")
+            } else {
+                String::new()
+            };
+            Some(format!("there are {}{more}", shown.join(", ")))
+        }
+    }
+}
+
+fn closest<'a>(wrong: &str, legal: &[&'a str]) -> Option<&'a str> {
+    if wrong.len() > 64 {
+        return None;
+    }
+    legal
+        .iter()
+        .map(|one| (osa_distance(wrong, one), *one))
+        .filter(|(distance, one)| *distance <= NEAR && *distance < one.chars().count())
+        .min()
+        .map(|(_, one)| one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised_and_a_stranger_is_not() {
+        let legal = ["balance", "drain", "nodes"];
+        assert_eq!(help("drian", legal).unwrap(), "did you mean `drain`?");
+        assert_eq!(
+            help("x", legal).unwrap(),
+            "there are `balance`, `drain`, `nodes`"
+        );
+        assert_eq!(help("x", ["only"]).unwrap(), "there is only `only`");
+        assert_eq!(help("x", []), None);
+    }
+}

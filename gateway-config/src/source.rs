@@ -1,0 +1,185 @@
+//! Keeps the texts that a configuration was read from, so that a diagnostic can point into them.
+//!
+//! A text is a file, or a stand-in for one: the command line is a text whose flags have places
+//! too. Files are read here and nowhere else in this crate, except by
+//! [`files`](crate::files), whose contents are secret.
+//!
+//! Invariant: a [`Place`] made here lies in its text, on character boundaries.
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Largest configuration file that is read, in bytes.
+pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Which text of [`Sources`]; only meaningful together with the sources that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SourceId(usize);
+
+/// A range of bytes in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The text.
+    pub source: SourceId,
+    /// Bytes from its start.
+    pub span: Range<usize>,
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was written.
+    pub place: Place,
+}
+
+impl<T> Placed<T> {
+    /// Puts a value and its place together.
+    pub fn new(value: T, place: Place) -> Self {
+        Self { value, place }
+    }
+}
+
+/// Every text a configuration was read from, in the order of reading.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    all: Vec<Source>,
+}
+
+#[derive(Clone, Debug)]
+struct Source {
+    name: String,
+    path: PathBuf,
+    text: String,
+    lines: Vec<usize>,
+}
+
+impl Sources {
+    /// Adds a text that is already here: a test's file, or the command line.
+    ///
+    /// Paths in it are relative to the directory of `name`. A later [`open`](Self::open) of the
+    /// same name finds this text instead of the file.
+    pub fn add(&mut self, name: &str, text: String) -> SourceId {
+        self.push(name.to_owned(), PathBuf::from(name), text)
+    }
+
+    /// Reads a file, unless a text of that name is here already.
+    ///
+    /// # Errors
+    /// Those of reading; [`io::ErrorKind::InvalidData`] for a file that is not UTF-8 or is larger
+    /// than [`MAX_BYTES`].
+    pub fn open(&mut self, path: &Path) -> io::Result<SourceId> {
+        if let Some(known) = self.all.iter().position(|one| one.path == path) {
+            return Ok(SourceId(known));
+        }
+        if fs::metadata(path)?.len() > MAX_BYTES {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the file is larger than 16 MiB",
+            ));
+        }
+        let text = String::from_utf8(fs::read(path)?).map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidData, "the file is not UTF-8 text")
+        })?;
+        Ok(self.push(path.display().to_string(), path.to_owned(), text))
+    }
+
+    /// What the text is called: a path as it was given, or `command line`.
+    #[must_use]
+    pub fn name(&self, id: SourceId) -> &str {
+        self.all.get(id.0).map_or("", |one| one.name.as_str())
+    }
+
+    /// The text itself.
+    #[must_use]
+    pub fn text(&self, id: SourceId) -> &str {
+        self.all.get(id.0).map_or("", |one| one.text.as_str())
+    }
+
+    /// Line and column of a byte, both from 1; the column counts characters.
+    #[must_use]
+    pub fn line_column(&self, id: SourceId, offset: usize) -> (usize, usize) {
+        let Some(source) = self.all.get(id.0) else {
+            return (1, 1);
+        };
+        let line = source.lines.partition_point(|start| *start <= offset);
+        let start = line
+            .checked_sub(1)
+            .and_then(|index| source.lines.get(index).copied())
+            .unwrap_or(0);
+        let column = source
+            .text
+            .get(start..offset)
+            .map_or(0, |before| before.chars().count());
+        (line.max(1), column + 1)
+    }
+
+    /// A place in a text, moved onto character boundaries inside it.
+    #[must_use]
+    pub fn place(&self, id: SourceId, span: Range<usize>) -> Place {
+        let text = self.text(id);
+        let start = text.floor_char_boundary(span.start.min(text.len()));
+        let end = text.ceil_char_boundary(span.end.clamp(start, text.len()));
+        Place {
+            source: id,
+            span: start..end,
+        }
+    }
+
+    /// A path written in a text, seen from where the text lies.
+    #[must_use]
+    pub(crate) fn resolve(&self, id: SourceId, written: &str) -> PathBuf {
+        let base = self
+            .all
+            .get(id.0)
+            .and_then(|one| one.path.parent())
+            .unwrap_or(Path::new(""));
+        base.join(written)
+    }
+
+    fn push(&mut self, name: String, path: PathBuf, text: String) -> SourceId {
+        let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(after_breaks).collect();
+        self.all.push(Source {
+            name,
+            path,
+            text,
+            lines,
+        });
+        SourceId(self.all.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_and_in_characters() {
+        let mut sources = Sources::default();
+        let id = sources.add("x.toml", "é = 1\nb".to_owned());
+        assert_eq!(sources.line_column(id, 0), (1, 1));
+        assert_eq!(sources.line_column(id, 2), (1, 2));
+        assert_eq!(sources.line_column(id, 7), (2, 1));
+        assert_eq!(sources.line_column(id, 8), (2, 2));
+    }
+
+    #[test]
+    fn a_place_is_moved_into_the_text() {
+        let mut sources = Sources::default();
+        let id = sources.add("x.toml", "é".to_owned());
+        assert_eq!(sources.place(id, 1..1).span, 0..2);
+        assert_eq!(sources.place(id, 7..9).span, 2..2);
+    }
+
+    #[test]
+    fn a_path_is_relative_to_the_file_that_names_it() {
+        let mut sources = Sources::default();
+        let id = sources.add("etc/gateway.toml", String::new());
+        assert_eq!(sources.resolve(id, "a.pem"), Path::new("etc/a.pem"));
+        assert_eq!(sources.resolve(id, "/b.pem"), Path::new("/b.pem"));
+    }
+}

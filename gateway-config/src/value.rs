@@ -1,0 +1,283 @@
+//! Reads and writes the small texts of a configuration: durations, sizes, addresses, names.
+//!
+//! Pure: a text in, a value or a few words on why not out. Placing those words is the caller's.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// Reads a whole number with a unit: `ms`, `s`, `m` or `h`; at most 365 days.
+///
+/// # Errors
+/// A few words that fit behind the offending text.
+pub fn duration(text: &str) -> Result<Duration, &'static str> {
+    let (number, unit) = split_unit(text)?;
+    let factor: u64 = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "" => return Err("a duration needs a unit: ms, s, m or h"),
+        _ => return Err("the units of a duration are ms, s, m and h"),
+    };
+    number
+        .checked_mul(factor)
+        .filter(|millis| *millis <= 365 * 24 * 3_600_000)
+        .map(Duration::from_millis)
+        .ok_or("longer than 365 days")
+}
+
+/// As [`duration`], and a number without a unit is milliseconds.
+///
+/// # Errors
+/// As [`duration`].
+pub fn duration_or_millis(text: &str) -> Result<Duration, &'static str> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return duration(&format!("{text}ms"));
+    }
+    duration(text)
+}
+
+/// Reads a whole number with a unit: `B`, `KiB`, `MiB` or `GiB`.
+///
+/// # Errors
+/// A few words that fit behind the offending text.
+pub fn size(text: &str) -> Result<u64, &'static str> {
+    let (number, unit) = split_unit(text)?;
+    let factor: u64 = match unit {
+        "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "" => return Err("a size needs a unit: B, KiB, MiB or GiB"),
+        _ => return Err("the units of a size are B, KiB, MiB and GiB"),
+    };
+    number
+        .checked_mul(factor)
+        .filter(|bytes| *bytes <= 1 << 50)
+        .ok_or("larger than any machine")
+}
+
+/// Writes a duration so that [`duration`] reads it back; milliseconds are the finest step.
+#[must_use]
+pub fn write_duration(value: Duration) -> String {
+    let millis = value.as_millis();
+    if millis.is_multiple_of(1_000) {
+        format!("{}s", millis / 1_000)
+    } else {
+        format!("{millis}ms")
+    }
+}
+
+/// Writes a size so that [`size`] reads it back.
+#[must_use]
+pub fn write_size(value: u64) -> String {
+    for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
+        if value > 0 && value.trailing_zeros() >= shift {
+            return format!("{} {unit}", value >> shift);
+        }
+    }
+    format!("{value} B")
+}
+
+/// Whether a text is a name: 1 to 63 characters of `A-Z a-z 0-9 - _ .`.
+///
+/// # Errors
+/// Byte range of what is wrong, and a few words.
+pub(crate) fn name(text: &str) -> Result<(), (std::ops::Range<usize>, &'static str)> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() {
+        return Err((0..0, "a name may not be empty"));
+    }
+    if let Some((at, c)) = text.char_indices().find(|(_, c)| !legal(*c)) {
+        return Err((
+            at..at + c.len_utf8(),
+            "only letters, digits, `-`, `_` and `.`",
+        ));
+    }
+    if text.len() > 63 {
+        return Err((63..text.len(), "at most 63 characters"));
+    }
+    Ok(())
+}
+
+/// Reads the address of a listener: an IP address and a port.
+///
+/// # Errors
+/// A few words, with the cure for the commonest mistakes.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    Err(match text.rsplit_once(':') {
+        Some(("", port)) => format!("which addresses? `127.0.0.1:{port}` or `0.0.0.0:{port}`"),
+        Some((host, _)) if host.contains(':') && !host.starts_with('[') => {
+            "an IPv6 address stands in brackets, `[::1]:7650`".to_owned()
+        }
+        Some((host, port)) if host.eq_ignore_ascii_case("localhost") => {
+            format!("names are not looked up here; write `127.0.0.1:{port}`")
+        }
+        Some((_, port)) if port.parse::<u16>().is_err() => "a port goes up to 65535".to_owned(),
+        Some(_) => "an IP address and a port, `127.0.0.1:7650`".to_owned(),
+        None => "the port is missing, `127.0.0.1:7650`".to_owned(),
+    })
+}
+
+/// Checks the address of a node: a host and a port from 1 to 65535.
+///
+/// # Errors
+/// A few words.
+pub(crate) fn node_address(text: &str) -> Result<(), &'static str> {
+    let (host, port) = text
+        .rsplit_once(':')
+        .ok_or("the port is missing, `HOST:PORT`")?;
+    if !port.bytes().all(|byte| byte.is_ascii_digit()) || !matches!(port.parse::<u16>(), Ok(1..)) {
+        return Err("a port goes from 1 to 65535");
+    }
+    if let Some(inner) = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
+        return match inner.parse::<std::net::Ipv6Addr>() {
+            Ok(_) => Ok(()),
+            Err(_) => Err("not an IPv6 address between the brackets"),
+        };
+    }
+    if host.parse::<std::net::Ipv4Addr>().is_ok() {
+        return Ok(());
+    }
+    if host.contains(':') {
+        return Err("an IPv6 address stands in brackets, `[::1]:7654`");
+    }
+    if host
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    {
+        return Err("not an IPv4 address");
+    }
+    if is_host(host) {
+        Ok(())
+    } else {
+        Err("not a host name")
+    }
+}
+
+/// Whether a text is a host name: labels of letters, digits, `-` and `_` between dots.
+#[must_use]
+pub(crate) fn is_host(text: &str) -> bool {
+    let legal = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_');
+    text.len() <= 253
+        && text
+            .split('.')
+            .all(|label| (1..=63).contains(&label.len()) && label.bytes().all(legal))
+}
+
+/// Whether a checked node address leads to this machine, decided without looking up a name: a
+/// loopback address or `localhost` does, everything else may not.
+#[must_use]
+pub(crate) fn is_on_this_machine(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse::<IpAddr>() {
+        Ok(ip) => is_loopback(ip),
+        Err(_) => host.eq_ignore_ascii_case("localhost"),
+    }
+}
+
+/// Whether an address is a loopback address, also when it is an IPv4 one written as IPv6.
+#[must_use]
+pub(crate) fn is_loopback(ip: IpAddr) -> bool {
+    ip.to_canonical().is_loopback()
+}
+
+/// Whether a text is a `token` (RFC 9110 §5.6.2): a method or field name.
+#[must_use]
+pub(crate) fn is_token(text: &str) -> bool {
+    let legal = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
+    !text.is_empty() && text.bytes().all(legal)
+}
+
+fn split_unit(text: &str) -> Result<(u64, &str), &'static str> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits).unwrap_or_default();
+    if number.is_empty() {
+        return Err("a whole number and a unit are expected");
+    }
+    let number = number.parse().map_err(|_| "the number is too large")?;
+    Ok((number, unit.trim_start_matches(' ')))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(duration("5s"), Ok(Duration::from_secs(5)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("2 m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration_or_millis("500"), Ok(Duration::from_millis(500)));
+        for text in [
+            "5",
+            "",
+            "s",
+            "-5s",
+            "1.5s",
+            "5S",
+            "99999999999999999999s",
+            "999999h",
+        ] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn node_addresses_are_hosts_with_ports() {
+        for text in [
+            "a:1",
+            "10.0.0.1:7654",
+            "[::1]:65535",
+            "node_a.x:9",
+            "LOCALHOST:1",
+        ] {
+            assert_eq!(node_address(text), Ok(()), "{text}");
+        }
+        for text in [
+            "a", "a:0", "a:65536", ":1", "::1:5", "[::1]", "a b:1", "1.2.3:4", "a:+5", "[x]:1",
+        ] {
+            assert!(node_address(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn this_machine_is_known_without_asking_anybody() {
+        for text in [
+            "127.0.0.1:1",
+            "127.9.9.9:1",
+            "[::1]:1",
+            "[::ffff:127.0.0.1]:1",
+            "localhost:1",
+        ] {
+            assert!(is_on_this_machine(text), "{text}");
+        }
+        for text in ["10.0.0.1:1", "0.0.0.0:1", "[::]:1", "localhost.x:1", "a:1"] {
+            assert!(!is_on_this_machine(text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(millis in 0u64..31_536_000_000, bytes in 0u64..(1 << 50)) {
+            let time = Duration::from_millis(millis);
+            prop_assert_eq!(duration(&write_duration(time)), Ok(time));
+            prop_assert_eq!(size(&write_size(bytes)), Ok(bytes));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,24}") {
+            let _ = (duration(&text), size(&text), name(&text), node_address(&text));
+            let _ = (listen_address(&text), is_on_this_machine(&text));
+        }
+    }
+}
