@@ -116,6 +116,12 @@ pub enum Failure {
     /// The client sent its head too slowly.
     #[error("the request head did not arrive in time")]
     HeadTooSlow,
+    /// Something went wrong that no rule foresees; a fault of the gateway's own.
+    #[error("the gateway could not serve this request")]
+    Internal {
+        /// What it was, for the log; never told to a client.
+        because: String,
+    },
     /// The request line is longer than the listener takes.
     #[error("the request line is longer than this gateway takes")]
     LineTooLong,
@@ -181,6 +187,7 @@ impl Failure {
             Self::Draining => "draining",
             Self::FieldsTooLarge => "fields_too_large",
             Self::HeadTooSlow => "head_too_slow",
+            Self::Internal { .. } => "internal",
             Self::LineTooLong => "line_too_long",
             Self::Malformed { .. } => "malformed",
             Self::NeverSent { cause, .. } => match cause {
@@ -218,6 +225,7 @@ impl Failure {
             Self::BodyMemory
             | Self::BudgetSpentBefore { .. }
             | Self::Draining
+            | Self::Internal { .. }
             | Self::QueueFull
             | Self::QueueWaitSpent => Side::Gateway,
             Self::AnswerLost(_)
@@ -250,6 +258,7 @@ impl Failure {
             | Self::Draining
             | Self::FieldsTooLarge
             | Self::HeadTooSlow
+            | Self::Internal { .. }
             | Self::LineTooLong
             | Self::Malformed { .. }
             | Self::NoHealthyNode

@@ -7,7 +7,7 @@
 //! Invariants: a node nobody has found good is out; counts eject only at `fall` in a row and never
 //! within the floor; a node that says it does not serve is out at once.
 //!
-//! Source: the health section of the front door; adr/0013.
+//! Source: the health section of the front door; adr/0005.
 
 use std::time::Instant;
 

@@ -7,7 +7,7 @@
 //! Invariants: a slot is never granted at or above the ceiling, nor while the gate is shut; every
 //! slot granted is released once.
 //!
-//! Source: adr/0014.
+//! Source: adr/0004.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// The order of memory accesses is sequentially consistent throughout: a release followed by a
 /// look at the queue must not pass a join of the queue followed by a look at the slots.
 #[derive(Debug)]
-pub struct Gate {
+pub(crate) struct Gate {
     word: AtomicU64,
     ceiling: AtomicU32,
 }
@@ -24,7 +24,7 @@ pub struct Gate {
 impl Gate {
     /// A shut gate with nothing in flight.
     #[must_use]
-    pub fn shut(ceiling: u32) -> Self {
+    pub(crate) fn shut(ceiling: u32) -> Self {
         Self {
             word: AtomicU64::new(SHUT),
             ceiling: AtomicU32::new(ceiling),
@@ -33,7 +33,7 @@ impl Gate {
 
     /// Takes one slot, unless the gate is shut or the ceiling is reached.
     #[must_use]
-    pub fn take(&self) -> bool {
+    pub(crate) fn take(&self) -> bool {
         let ceiling = u64::from(self.ceiling.load(Ordering::SeqCst));
         let more = |word| (word & SHUT == 0 && word < ceiling).then_some(word + 1);
         self.word
@@ -41,55 +41,52 @@ impl Gate {
             .is_ok()
     }
 
-    /// Gives one slot back. A slot that was never taken changes nothing.
-    pub fn release(&self) {
-        let less = |word| (word & !SHUT > 0).then(|| word - 1);
-        let released = self
-            .word
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+    /// Gives back one slot that was taken.
+    pub(crate) fn release(&self) {
+        let before = self.word.fetch_sub(1, Ordering::SeqCst);
         debug_assert!(
-            released.is_ok(),
+            before & !SHUT > 0,
             "a slot was released that nobody had taken"
         );
     }
 
     /// The slots taken, or `None` while the gate is shut.
     #[must_use]
-    pub fn open_count(&self) -> Option<u32> {
+    pub(crate) fn open_count(&self) -> Option<u32> {
         let word = self.word.load(Ordering::SeqCst);
         (word & SHUT == 0).then(|| count(word))
     }
 
     /// The slots taken, whether the gate is open or shut.
     #[must_use]
-    pub fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         count(self.word.load(Ordering::SeqCst))
     }
 
     /// Slots that may be taken at once.
     #[must_use]
-    pub fn ceiling(&self) -> u32 {
+    pub(crate) fn ceiling(&self) -> u32 {
         self.ceiling.load(Ordering::SeqCst)
     }
 
     /// Changes the ceiling; slots above a lower one stay until they are released.
-    pub fn set_ceiling(&self, ceiling: u32) {
+    pub(crate) fn set_ceiling(&self, ceiling: u32) {
         self.ceiling.store(ceiling, Ordering::SeqCst);
     }
 
     /// Lets slots be taken.
-    pub fn open(&self) {
+    pub(crate) fn open(&self) {
         self.word.fetch_and(!SHUT, Ordering::SeqCst);
     }
 
     /// Lets no further slot be taken; those taken stay until they are released.
-    pub fn shut_again(&self) {
+    pub(crate) fn shut_again(&self) {
         self.word.fetch_or(SHUT, Ordering::SeqCst);
     }
 
     /// Whether slots may be taken.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.word.load(Ordering::SeqCst) & SHUT == 0
     }
 }

@@ -9,7 +9,6 @@ pub mod deadline;
 pub mod drain;
 pub mod failure;
 pub mod health;
-pub mod in_flight;
 pub mod node;
 pub mod pool;
 pub mod queue;
@@ -19,6 +18,8 @@ pub mod retry;
 pub mod rotation;
 pub mod tried;
 pub mod wait;
+
+mod in_flight;
 
 #[cfg(test)]
 mod fixture;

@@ -8,9 +8,8 @@
 //! same slot; a node that stays in the list keeps everything known about it.
 //! Locks are taken in the order changes, roster, health, queue, and no waker runs under one.
 //!
-//! Source: the selection section of the front door; adr/0014.
+//! Source: the selection section of the front door; adr/0004.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::task::Waker;
 use std::time::Instant;
@@ -31,7 +30,6 @@ use crate::wait::Wait;
 #[derive(Debug)]
 pub struct PoolState {
     name: Name,
-    turn: AtomicU64,
     roster: RwLock<Roster>,
     queue: Arc<Queue<LiveNode>>,
     changes: Mutex<Changes>,
@@ -68,7 +66,6 @@ impl PoolState {
     pub fn new(pool: &Pool) -> Arc<Self> {
         let state = Self {
             name: Arc::clone(&pool.name),
-            turn: AtomicU64::new(1),
             roster: RwLock::new(Roster {
                 nodes: Vec::new(),
                 rules: pool.health.clone(),
@@ -98,11 +95,9 @@ impl PoolState {
     pub fn pick(&self, tried: &Tried) -> Pick {
         let roster = self.roster();
         if self.queue.waiting() == 0 {
-            return self.choose(&roster, tried).into();
+            return choose(&roster, tried).into();
         }
-        let (choice, wakers) = self
-            .queue
-            .overtake(tried, |tried| self.choose(&roster, tried));
+        let (choice, wakers) = self.queue.overtake(tried, |tried| choose(&roster, tried));
         drop(roster);
         wake(wakers);
         choice.into()
@@ -114,7 +109,7 @@ impl PoolState {
     /// [`QueueFull`] when as many requests wait as the pool allows.
     pub fn wait(&self, tried: &Tried) -> Result<Wait, QueueFull> {
         let roster = self.roster();
-        let (joined, wakers) = self.queue.join(tried, |tried| self.choose(&roster, tried));
+        let (joined, wakers) = self.queue.join(tried, |tried| choose(&roster, tried));
         drop(roster);
         wake(wakers);
         Ok(Wait::new(Arc::clone(&self.queue), joined?))
@@ -124,7 +119,7 @@ impl PoolState {
     #[must_use]
     pub fn elsewhere(&self, tried: &Tried) -> Elsewhere {
         match survey(&self.roster(), tried) {
-            Survey::Free(_) => Elsewhere::Free,
+            Survey::Free { .. } => Elsewhere::Free,
             Survey::Full => Elsewhere::Full,
             Survey::AllTried | Survey::NobodyUp => Elsewhere::Nobody,
         }
@@ -163,7 +158,7 @@ impl PoolState {
         self.queue.set_limit(pool.queue);
         let roster = self.roster();
         let ranges = changes.ranges.observe(|name| holder(&roster, name));
-        let wakers = self.queue.settle(|tried| self.choose(&roster, tried));
+        let wakers = self.queue.settle(|tried| choose(&roster, tried));
         drop(roster);
         drop(changes);
         wake(wakers);
@@ -208,24 +203,6 @@ impl PoolState {
         changes.ranges.without_node(|name| holder(&roster, name))
     }
 
-    fn choose(&self, roster: &Roster, tried: &Tried) -> Choice<LiveNode> {
-        loop {
-            match survey(roster, tried) {
-                Survey::AllTried => return Choice::AllTried,
-                Survey::Full => return Choice::Full,
-                Survey::NobodyUp => return Choice::NobodyUp,
-                Survey::Free(node) => {
-                    // Another picker may have come first; it then has the slot, and the nodes are
-                    // looked at again.
-                    if node.gate().take() {
-                        node.set_last_turn(self.turn.fetch_add(1, Ordering::Relaxed));
-                        return Choice::Taken(Arc::clone(node));
-                    }
-                }
-            }
-        }
-    }
-
     fn judge(
         &self,
         node: &LiveNode,
@@ -237,8 +214,12 @@ impl PoolState {
         if !roster.nodes.iter().any(|known| known.id() == node.id()) {
             return Moves::default();
         }
-        let others = total_in(&roster.nodes) - usize::from(node.is_in_rotation());
+        let others = total_in(&roster.nodes).saturating_sub(usize::from(node.is_in_rotation()));
+        let was_probed = node.health().is_probed();
         let turn = node.judge(|health| verdict(health, &roster.rules, others == 0));
+        if turn.is_none() && was_probed {
+            return Moves::default();
+        }
         let ranges = changes.ranges.observe(|name| holder(&roster, name));
         let Some(turn) = turn else {
             return Moves {
@@ -247,7 +228,7 @@ impl PoolState {
             };
         };
         let rotations = vec![Rotation::of(node, turn, by, total_in(&roster.nodes))];
-        let wakers = self.queue.settle(|tried| self.choose(&roster, tried));
+        let wakers = self.queue.settle(|tried| choose(&roster, tried));
         drop(roster);
         drop(changes);
         wake(wakers);
@@ -312,18 +293,44 @@ fn remove<'a>(gone: impl Iterator<Item = &'a Arc<LiveNode>>, mut total_in: usize
     rotations
 }
 
+fn choose(roster: &Roster, tried: &Tried) -> Choice<LiveNode> {
+    loop {
+        match survey(roster, tried) {
+            Survey::AllTried => return Choice::AllTried,
+            Survey::Full => return Choice::Full,
+            Survey::NobodyUp => return Choice::NobodyUp,
+            Survey::Free { node, turn } => {
+                // Another picker may have come first; it then has the slot, and the nodes are
+                // looked at again.
+                if node.gate().take() {
+                    node.set_last_turn(turn);
+                    return Choice::Taken(Arc::clone(node));
+                }
+            }
+        }
+    }
+}
+
 /// What one look at the nodes finds.
 enum Survey<'a> {
     AllTried,
-    Free(&'a Arc<LiveNode>),
+    /// The node to pick, and the number of this turn: above that of every node looked at. Two
+    /// pickers at once may count the same turn, which costs a tie its order and nothing else.
+    Free {
+        node: &'a Arc<LiveNode>,
+        turn: u64,
+    },
     Full,
     NobodyUp,
 }
 
 fn survey<'a>(roster: &'a Roster, tried: &Tried) -> Survey<'a> {
     let mut best: Option<(u32, u64, &Arc<LiveNode>)> = None;
+    let mut latest = 0;
     let mut found = Survey::NobodyUp;
     for node in &roster.nodes {
+        let turn = node.last_turn();
+        latest = latest.max(turn);
         let Some(in_flight) = node.gate().open_count() else {
             continue;
         };
@@ -334,13 +341,15 @@ fn survey<'a>(roster: &'a Roster, tried: &Tried) -> Survey<'a> {
             continue;
         }
         found = Survey::Full;
-        let turn = node.last_turn();
         let is_better = best.is_none_or(|(least, oldest, _)| (in_flight, turn) < (least, oldest));
         if in_flight < node.gate().ceiling() && is_better {
             best = Some((in_flight, turn, node));
         }
     }
-    best.map_or(found, |(_, _, node)| Survey::Free(node))
+    best.map_or(found, |(_, _, node)| Survey::Free {
+        node,
+        turn: latest + 1,
+    })
 }
 
 fn total_in(nodes: &[Arc<LiveNode>]) -> usize {

@@ -7,7 +7,7 @@
 //! Invariants: a slot goes to the first waiter that may use it; a newcomer keeps a slot only when
 //! no waiter may use it; a waiter that goes away leaves no entry behind.
 //!
-//! Source: adr/0014.
+//! Source: adr/0004.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,7 +3,7 @@
 //! Made by [`pool`](crate::pool), woken by [`queue`](crate::queue). How long it may last is the
 //! caller's to decide: it drops the wait.
 //!
-//! Source: adr/0014.
+//! Source: adr/0004.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,6 +1,6 @@
 //! Turns a failure into what its client is told.
 //!
-//! Source: the errors section of the front door; adr/0015 for the outcome field.
+//! Source: the errors section of the front door; adr/0012 for the outcome field.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct Answer {
     pub retry_after: Option<RetryAfter>,
     /// What is known about the request having been carried out, where that is a question.
     pub outcome: Option<Outcome>,
-    /// Whether the client's connection is closed after it.
+    /// Whether the client's connection is closed after it, whatever else speaks for keeping it.
     pub close: bool,
 }
 
@@ -123,6 +123,9 @@ impl Failure {
             Self::FieldsTooLarge => {
                 too_large(431, "The header fields of the request are too large.")
             }
+            Self::Internal { .. } => {
+                Row::new(500, "internal", "The gateway could not serve this request.").closing()
+            }
             Self::LineTooLong => too_large(414, "The request line is too long."),
             Self::Malformed { .. } => bad_request().closing(),
             Self::NeverSent { .. } => unreachable_node(Outcome::NotSent),
@@ -184,6 +187,7 @@ impl Failure {
             | Self::Draining
             | Self::FieldsTooLarge
             | Self::HeadTooSlow
+            | Self::Internal { .. }
             | Self::LineTooLong
             | Self::Malformed { .. }
             | Self::NoSuchRoute

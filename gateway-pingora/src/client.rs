@@ -1,0 +1,157 @@
+//! What is known about a client's connection: shared by its stream and by the steps of each
+//! request on it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::clock;
+use crate::listening::Listening;
+use crate::pace::Bounds;
+
+/// A client's connection.
+pub(crate) struct Client {
+    /// Where it came in.
+    pub(crate) listening: Arc<Listening>,
+    /// Who called.
+    pub(crate) peer: SocketAddr,
+    /// Until when the node may be silent. HTTP/1 only: it is watched by the stream.
+    pub(crate) watch: Watch,
+    /// The body was not framed as announced; the message cannot be read any further.
+    broken_body: AtomicBool,
+    /// The answer cannot say that it was cut, so the connection must.
+    reset: AtomicBool,
+    /// A 101 was sent: bytes pass unjudged from here on.
+    tunnel: AtomicBool,
+}
+
+impl Client {
+    /// A connection that has just been accepted.
+    pub(crate) fn new(listening: Arc<Listening>, peer: SocketAddr) -> Self {
+        Client {
+            listening,
+            peer,
+            watch: Watch::default(),
+            broken_body: AtomicBool::new(false),
+            reset: AtomicBool::new(false),
+            tunnel: AtomicBool::new(false),
+        }
+    }
+
+    /// How slowly the client may take an answer.
+    pub(crate) fn write_bounds(&self) -> Bounds {
+        let listener = &self.listening.listener;
+        Bounds {
+            gap: listener.write_gap,
+            rate: listener.min_rate,
+        }
+    }
+
+    /// How slowly the client may send a body.
+    pub(crate) fn read_bounds(&self) -> Bounds {
+        let listener = &self.listening.listener;
+        Bounds {
+            gap: listener.body_gap,
+            rate: listener.min_rate,
+        }
+    }
+
+    /// The body is not framed as announced.
+    pub(crate) fn break_body(&self) {
+        self.broken_body.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the body was not framed as announced.
+    pub(crate) fn is_body_broken(&self) -> bool {
+        self.broken_body.load(Ordering::Relaxed)
+    }
+
+    /// Closes with a reset instead of an end (RFC 9112 §8: a cut answer must be told from a
+    /// complete one).
+    pub(crate) fn reset(&self) {
+        self.reset.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether to close with a reset.
+    pub(crate) fn take_reset(&self) -> bool {
+        self.reset.swap(false, Ordering::Relaxed)
+    }
+
+    /// The connection is a tunnel from here on.
+    pub(crate) fn tunnel(&self) {
+        self.tunnel.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the connection is a tunnel.
+    pub(crate) fn is_tunnel(&self) -> bool {
+        self.tunnel.load(Ordering::Relaxed)
+    }
+}
+
+/// A deadline that one side sets and the other watches.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// Milliseconds since [`clock::start`]; `u64::MAX` is never.
+    deadline: AtomicU64,
+    /// Milliseconds by which anything that moves pushes the deadline back; 0 is not at all.
+    gap: AtomicU64,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Watch {
+            deadline: AtomicU64::new(u64::MAX),
+            gap: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Watch {
+    /// One deadline, whatever moves.
+    pub(crate) fn until(&self, deadline: Instant) {
+        self.gap.store(0, Ordering::Relaxed);
+        self.deadline
+            .store(millis(clock::since_start(deadline)), Ordering::Relaxed);
+    }
+
+    /// A longest silence, counted from `now` and from each time something moves.
+    pub(crate) fn silence(&self, gap: Duration, now: Instant) {
+        self.gap.store(millis(gap), Ordering::Relaxed);
+        self.deadline
+            .store(millis(clock::since_start(now + gap)), Ordering::Relaxed);
+    }
+
+    /// Something moved.
+    pub(crate) fn moved(&self) {
+        let gap = self.gap.load(Ordering::Relaxed);
+        if gap > 0 {
+            let now = millis(clock::since_start(clock::now()));
+            self.deadline
+                .store(now.saturating_add(gap), Ordering::Relaxed);
+        }
+    }
+
+    /// There is no deadline.
+    pub(crate) fn clear(&self) {
+        self.gap.store(0, Ordering::Relaxed);
+        self.deadline.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// The deadline, if there is one.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self.deadline.load(Ordering::Relaxed) {
+            u64::MAX => None,
+            since => clock::start().checked_add(Duration::from_millis(since)),
+        }
+    }
+
+    /// Whether it has passed.
+    pub(crate) fn is_past(&self, now: Instant) -> bool {
+        self.deadline().is_some_and(|deadline| deadline <= now)
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

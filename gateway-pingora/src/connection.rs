@@ -1,0 +1,151 @@
+//! A connection's life: wait for a head, judge it, hand it to Pingora, take the connection back, and
+//! again. Nothing of a request exists while a connection is idle.
+//!
+//! HTTP/2 connections are handed over whole; their heads are judged in
+//! [`screen`](crate::step::screen).
+//!
+//! Source: RFC 9112 §9; adr/0014 (why Pingora is entered late), adr/0015.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway_config::model::FailureStyle;
+use gateway_core::failure::Failure;
+use pingora_core::apps::{HttpServerApp, ServerApp};
+use pingora_core::protocols::http::ServerSession;
+use pingora_http::ResponseHeader;
+use tokio::io::AsyncWriteExt;
+
+use crate::client::Client;
+use crate::clock;
+use crate::gate::head::HeadFault;
+use crate::step::answer::of_failure;
+use crate::stream::{Conn, HeadRefusal};
+use crate::telemetry::AccessLine;
+use crate::worker::Worker;
+
+/// How long an idle connection is listened to once the process goes down, for bytes that are on
+/// their way.
+const LAST_LISTEN: Duration = Duration::from_millis(100);
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
+    if conn.is_http2() {
+        conn.open();
+        worker.proxy.process_new(conn, &worker.drain).await;
+        return;
+    }
+    let listener = &client.listening.listener;
+    let mut patience = listener.head.timeout;
+    while wait(&mut conn, patience, &worker).await {
+        if let Err(refusal) = conn.read_head(&listener.head).await {
+            return refuse(conn, &client, &worker, refusal).await;
+        }
+        let mut session = ServerSession::new_http1(conn);
+        session.set_keepalive(Some(listener.idle.as_secs().max(1)));
+        let Some(reused) = worker.proxy.process_new_http(session, &worker.drain).await else {
+            return;
+        };
+        let Ok(same) = reused.consume().0.into_any().downcast::<Conn>() else {
+            return;
+        };
+        conn = same;
+        if !conn.end_message() {
+            return;
+        }
+        patience = listener.idle;
+    }
+}
+
+/// Whether a next head begins within `patience`; much sooner once the process goes down.
+async fn wait(conn: &mut Conn, patience: Duration, worker: &Worker) -> bool {
+    let mut drain = worker.drain.clone();
+    let deadline = clock::now() + patience;
+    let readable = poll_fn(|cx| conn.poll_begins(cx, deadline));
+    tokio::pin!(readable);
+    if !*drain.borrow() {
+        tokio::select! {
+            biased;
+            begins = &mut readable => return begins,
+            _ = drain.changed() => {}
+        }
+    }
+    tokio::time::timeout(LAST_LISTEN, readable)
+        .await
+        .unwrap_or(false)
+}
+
+/// Answers a head that is no request, logs and counts it, and closes.
+async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: HeadRefusal) {
+    let failure = match refusal {
+        HeadRefusal::Closed => return,
+        HeadRefusal::Fields => Failure::FieldsTooLarge,
+        HeadRefusal::Head(HeadFault::TransferCoding) => Failure::UnknownCoding,
+        HeadRefusal::Head(fault) => Failure::Malformed {
+            because: fault.sentence(),
+        },
+        HeadRefusal::Line => Failure::LineTooLong,
+        HeadRefusal::Slow => Failure::HeadTooSlow,
+    };
+    let serving = worker.shared.serving.load_full();
+    let site = serving.site(&client.listening.listener.name, "");
+    let style = site.map_or(FailureStyle::Text, |site| site.site.failures);
+    let id = worker.shared.ids.make();
+    let answer = failure.answer();
+
+    let Ok((mut head, body)) = of_failure(&failure, style, &id) else {
+        return;
+    };
+    let date = httpdate::fmt_http_date(clock::wall());
+    let _ = head.insert_header(http::header::DATE, date);
+    let _ = head.insert_header(http::header::CONNECTION, "close");
+    let mut bytes = to_wire(&head);
+    bytes.extend_from_slice(&body);
+    let sent = async {
+        conn.write_all(&bytes).await?;
+        conn.flush().await
+    };
+    let _ = sent.await;
+
+    if let Some(site) = site {
+        site.metrics.requests.inc();
+        site.metrics.answered(answer.status, Duration::ZERO);
+    }
+    worker.shared.access_log.write(&AccessLine {
+        id: &id,
+        client: client.peer.ip().to_canonical(),
+        listener: &client.listening.listener.name,
+        site: site.map(|site| &*site.site.name),
+        method: None,
+        path: None,
+        protocol: None,
+        status: Some(answer.status),
+        bytes_in: 0,
+        bytes_out: body.len() as u64,
+        seconds: 0.0,
+        route: None,
+        pool: None,
+        node: None,
+        addr: None,
+        tries: 0,
+        code: Some(answer.code),
+        reason: Some(failure.reason()),
+        snapshot: site.map(|site| &*site.hash),
+        tls: None,
+    });
+}
+
+/// A head as it is sent (RFC 9112 §4).
+fn to_wire(head: &ResponseHeader) -> Vec<u8> {
+    let reason = head.get_reason_phrase().unwrap_or_default();
+    let mut bytes = format!("HTTP/1.1 {} {reason}\r\n", head.status.as_u16()).into_bytes();
+    for (name, value) in &head.headers {
+        bytes.extend_from_slice(name.as_str().as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value.as_bytes());
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes.extend_from_slice(b"\r\n");
+    bytes
+}

@@ -1,0 +1,154 @@
+//! What one request carries from step to step. It only grows: a later step reads what an earlier
+//! one left, and never asks again.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use gateway_config::model::{Body, Name};
+use gateway_core::deadline::Budget;
+use gateway_core::failure::{Asked, Failure};
+use gateway_core::node::{LiveNode, Slot};
+use gateway_core::retry::Tries;
+use gateway_core::tried::Tried;
+use pingora_core::{Error, ErrorType};
+
+use crate::body_memory::Held;
+use crate::client::Client;
+use crate::clock;
+use crate::pools::LivePool;
+use crate::serving::ServedSite;
+
+/// What one request carries.
+pub(crate) struct Ctx {
+    /// When its head had been read.
+    pub(crate) started: Instant,
+    /// Left by `admit`.
+    pub(crate) admitted: Option<Admitted>,
+    /// Left by `route`.
+    pub(crate) routed: Option<Routed>,
+    /// Left by `body`, for a request that is read whole.
+    pub(crate) body: Option<Buffered>,
+    /// Left by `choose`; taken by `judge` when the try has failed.
+    pub(crate) attempt: Option<Attempt>,
+    /// The nodes asked so far.
+    pub(crate) asked: AskedSoFar,
+    /// Why no node's answer is given.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// A request that is being served.
+pub(crate) struct Admitted {
+    /// Who asks.
+    pub(crate) client: Arc<Client>,
+    /// The site, pinned for the request's life.
+    pub(crate) site: Arc<ServedSite>,
+    /// The request's id.
+    pub(crate) id: String,
+}
+
+/// A request that a route takes.
+pub(crate) struct Routed {
+    /// The route.
+    pub(crate) route: Name,
+    /// Where it goes.
+    pub(crate) pool: Arc<LivePool>,
+    /// What the node is asked for.
+    pub(crate) path_and_query: String,
+    /// What may be tried, and what has been.
+    pub(crate) tries: Tries,
+    /// Whether a 101 opens a tunnel.
+    pub(crate) upgrade: bool,
+    /// How the body travels.
+    pub(crate) body: Body,
+    /// How long it may take up to the head of the answer.
+    pub(crate) budget: Budget,
+}
+
+/// A body that was read whole.
+pub(crate) struct Buffered {
+    /// Its bytes.
+    pub(crate) bytes: Bytes,
+    /// Gives the memory back.
+    pub(crate) _held: Option<Held>,
+}
+
+/// One node, asked once.
+pub(crate) struct Attempt {
+    /// The slot on it.
+    pub(crate) slot: Slot,
+    /// How far the try has got.
+    pub(crate) reached: Reached,
+    /// Whether the node must close the connection after its answer.
+    pub(crate) is_last_on_connection: bool,
+}
+
+/// How far a try has got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// Nothing has been written.
+    Nothing,
+    /// The first write has been entered.
+    Sent,
+    /// The head of an answer that is the client's has come.
+    Answered,
+    /// A 503 with `Retry-After` has come, and another node is asked instead.
+    Busy,
+}
+
+/// The nodes asked so far.
+#[derive(Default)]
+pub(crate) struct AskedSoFar {
+    /// Who they are.
+    pub(crate) tried: Tried,
+    /// How many there were.
+    pub(crate) made: u32,
+    /// The node asked last.
+    pub(crate) last: Option<Arc<LiveNode>>,
+}
+
+impl Ctx {
+    /// A request whose head has just been read.
+    pub(crate) fn new() -> Self {
+        Ctx {
+            started: clock::now(),
+            admitted: None,
+            routed: None,
+            body: None,
+            attempt: None,
+            asked: AskedSoFar::default(),
+            failure: None,
+        }
+    }
+
+    /// What `admit` left.
+    ///
+    /// # Errors
+    /// When it has not run, which is a fault of ours.
+    pub(crate) fn admitted(&self) -> Result<&Admitted, Box<Error>> {
+        self.admitted.as_ref().ok_or_else(|| out_of_order("admit"))
+    }
+
+    /// What `route` left.
+    ///
+    /// # Errors
+    /// When it has not run, which is a fault of ours.
+    pub(crate) fn routed(&self) -> Result<&Routed, Box<Error>> {
+        self.routed.as_ref().ok_or_else(|| out_of_order("route"))
+    }
+}
+
+impl Attempt {
+    /// The node, as failures name it.
+    pub(crate) fn asked(&self) -> Asked {
+        let node = self.slot.node();
+        Asked {
+            node: Arc::clone(node.name()),
+            addr: Arc::clone(node.addr()),
+        }
+    }
+}
+
+fn out_of_order(step: &'static str) -> Box<Error> {
+    Error::explain(ErrorType::InternalError, format!("step {step} has not run"))
+}

@@ -1,0 +1,28 @@
+//! The paths a site answers itself.
+
+/// What the gateway answers itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    /// `/health`: the process runs.
+    Health,
+    /// `/metrics`: its counters.
+    Metrics,
+    /// `/ready`: whether a node is in rotation, and which.
+    Ready,
+}
+
+impl Endpoint {
+    /// The endpoint with exactly this raw path, for GET and HEAD.
+    pub(crate) fn of(method: &str, target: &[u8]) -> Option<Self> {
+        let path = target
+            .split(|&byte| byte == b'?')
+            .next()
+            .unwrap_or_default();
+        match (method, path) {
+            ("GET" | "HEAD", b"/health") => Some(Endpoint::Health),
+            ("GET" | "HEAD", b"/metrics") => Some(Endpoint::Metrics),
+            ("GET" | "HEAD", b"/ready") => Some(Endpoint::Ready),
+            _ => None,
+        }
+    }
+}

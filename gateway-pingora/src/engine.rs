@@ -1,0 +1,239 @@
+//! The data plane as the process sees it: start, apply a snapshot, drain, wait for the end.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use gateway_config::Snapshot;
+use gateway_config::model::Name;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tracing_appender::non_blocking::NonBlocking;
+
+use crate::fault::Fault;
+use crate::listening::Listening;
+use crate::probe_io::{self, ReadyCheck};
+use crate::serving::{Serving, Shared};
+use crate::telemetry::AccessLog;
+use crate::{socket, tls, worker};
+
+/// A running data plane.
+pub struct Engine {
+    shared: Arc<Shared>,
+    listenings: Vec<Arc<Listening>>,
+    addresses: Vec<(Name, SocketAddr)>,
+    drain: watch::Sender<bool>,
+    workers: Vec<JoinHandle<()>>,
+    control: tokio::runtime::Runtime,
+    probes: Mutex<Vec<AbortHandle>>,
+}
+
+impl Engine {
+    /// Binds, asks every node once, and serves. Returns once connections are accepted, which is at
+    /// most one probe timeout later.
+    ///
+    /// One line of the access log is written to `access_log` for each request, if there is one.
+    ///
+    /// # Errors
+    /// A [`Fault`]; nothing is bound then.
+    pub fn start(
+        snapshot: Arc<Snapshot>,
+        access_log: Option<NonBlocking>,
+    ) -> Result<Engine, Fault> {
+        let workers = workers(&snapshot);
+        let serving = Serving::new(Arc::clone(&snapshot), None)?;
+        let mut listenings = Vec::new();
+        let mut addresses = Vec::new();
+        let mut sockets: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
+        for listener in &snapshot.model().listeners {
+            let config = listener
+                .tls
+                .as_ref()
+                .map(|tls| tls::server(tls, listener.http2));
+            let listening = Arc::new(Listening::new(listener.clone(), config.transpose()?));
+            let bound = bind(&listening, workers)?;
+            addresses.push((Arc::clone(&listener.name), bound.1));
+            for (worker, socket) in sockets.iter_mut().zip(bound.0) {
+                worker.push((Arc::clone(&listening), socket));
+            }
+            listenings.push(listening);
+        }
+        let control = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("control")
+            .enable_all()
+            .build()
+            .map_err(Fault::Worker)?;
+        let shared = Arc::new(Shared::new(serving, AccessLog(access_log)));
+        let (drain, draining) = watch::channel(false);
+        let mut engine = Engine {
+            shared,
+            listenings,
+            addresses,
+            drain,
+            workers: Vec::new(),
+            control,
+            probes: Mutex::default(),
+        };
+        engine.first_round();
+        engine.watch_nodes();
+        for (number, sockets) in sockets.into_iter().enumerate() {
+            let (shared, draining) = (Arc::clone(&engine.shared), draining.clone());
+            let thread = std::thread::Builder::new().name(format!("worker-{number}"));
+            let worker = thread.spawn(move || {
+                if let Err(error) = worker::run(sockets, shared, draining) {
+                    tracing::error!(%error, "a worker ended");
+                }
+            });
+            engine.workers.push(worker.map_err(Fault::Worker)?);
+        }
+        Ok(engine)
+    }
+
+    /// The listeners and the addresses they are bound to.
+    #[must_use]
+    pub fn addresses(&self) -> &[(Name, SocketAddr)] {
+        &self.addresses
+    }
+
+    /// Serves another snapshot: requests under way keep theirs, the next ones have this.
+    ///
+    /// # Errors
+    /// A [`Fault`]; everything is as it was then.
+    pub fn apply(&self, snapshot: Arc<Snapshot>) -> Result<(), Fault> {
+        let before = self.shared.serving.load_full();
+        same_listeners(before.snapshot.model(), snapshot.model())?;
+        let serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
+        let mut certificates = Vec::new();
+        for listening in &self.listenings {
+            let listener = &listening.listener;
+            let config = listener
+                .tls
+                .as_ref()
+                .map(|tls| tls::server(tls, listener.http2));
+            certificates.push((listening, config.transpose()?));
+        }
+        for (listening, config) in certificates {
+            listening.tls.store(config);
+        }
+        let pools = serving.pools.clone();
+        self.shared.serving.store(Arc::new(serving));
+        for pool in pools.values() {
+            let moves = pool.state.apply(&pool.pool);
+            pool.report(&moves);
+        }
+        self.watch_nodes();
+        Ok(())
+    }
+
+    /// The snapshot that is served.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.shared.serving.load().snapshot)
+    }
+
+    /// Takes no new connection from here on; requests in flight end.
+    pub fn drain(&self) {
+        self.shared.drain();
+        let _ = self.drain.send(true);
+    }
+
+    /// Waits until everything has ended, after [`drain`](Engine::drain).
+    pub fn join(self) {
+        for worker in self.workers {
+            let _ = worker.join();
+        }
+        self.control.shutdown_background();
+    }
+
+    /// Every node is asked once, all at the same time, so that nobody is told `ready` too soon.
+    fn first_round(&self) {
+        let serving = self.shared.serving.load_full();
+        let mut probes = tokio::task::JoinSet::new();
+        for pool in serving.pools.values() {
+            for node in pool.state.nodes() {
+                let check = ReadyCheck::new(Arc::clone(pool), node);
+                probes.spawn_on(async move { check.probe().await }, self.control.handle());
+            }
+        }
+        self.control
+            .block_on(async { while probes.join_next().await.is_some() {} });
+    }
+
+    /// Probes the nodes of the snapshot that is served, and no others. A probe of an earlier
+    /// snapshot that is under way counts for nothing.
+    fn watch_nodes(&self) {
+        let serving = self.shared.serving.load_full();
+        let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
+        for probe in probes.drain(..) {
+            probe.abort();
+        }
+        for pool in serving.pools.values() {
+            for node in pool.state.nodes() {
+                let known = node.view().last_ok.is_some() || node.view().why.is_some();
+                let first = if known {
+                    pool.pool.probe.every
+                } else {
+                    std::time::Duration::ZERO
+                };
+                let check = ReadyCheck::new(Arc::clone(pool), node);
+                probes.push(
+                    self.control
+                        .spawn(probe_io::watch(check, first))
+                        .abort_handle(),
+                );
+            }
+        }
+    }
+}
+
+fn workers(snapshot: &Snapshot) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+    snapshot
+        .model()
+        .workers
+        .map_or_else(cores, usize::from)
+        .max(1)
+}
+
+fn bind(
+    listening: &Listening,
+    count: usize,
+) -> Result<(Vec<std::net::TcpListener>, SocketAddr), Fault> {
+    let addr = listening.listener.bind;
+    let fault = |source| Fault::Bind {
+        listener: Arc::clone(&listening.listener.name),
+        addr,
+        source,
+    };
+    let sockets = socket::bind(addr, count).map_err(fault)?;
+    let bound = sockets
+        .first()
+        .map(std::net::TcpListener::local_addr)
+        .transpose();
+    Ok((sockets, bound.map_err(fault)?.unwrap_or(addr)))
+}
+
+/// A change of listeners is refused until generations exist.
+fn same_listeners(
+    old: &gateway_config::model::Model,
+    new: &gateway_config::model::Model,
+) -> Result<(), Fault> {
+    let differs = |one: &&gateway_config::model::Listener| {
+        !old.listeners.contains(one) || old.listeners.len() != new.listeners.len()
+    };
+    let changed = new
+        .listeners
+        .iter()
+        .find(differs)
+        .or(match new.listeners.is_empty() {
+            true => old.listeners.first(),
+            false => None,
+        });
+    match changed {
+        Some(listener) => Err(Fault::ListenersChanged {
+            listener: Arc::clone(&listener.name),
+        }),
+        None => Ok(()),
+    }
+}

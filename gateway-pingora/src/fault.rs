@@ -1,0 +1,48 @@
+//! What keeps the data plane from starting or from taking a snapshot.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use gateway_config::model::Name;
+
+/// What keeps the data plane from starting or from taking a snapshot. Nothing has changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// An address could not be bound.
+    #[error("listener `{listener}`: {addr} cannot be bound: {source}")]
+    Bind {
+        /// The listener.
+        listener: Name,
+        /// The address.
+        addr: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file with certificates or a key could not be used.
+    #[error("{path}: {because}")]
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        because: String,
+    },
+    /// The snapshot has other listeners than the ones that run.
+    #[error("listener `{listener}` was changed; that takes a restart")]
+    ListenersChanged {
+        /// The first listener that differs.
+        listener: Name,
+    },
+    /// A metric could not be registered.
+    #[error("a metric could not be registered: {0}")]
+    Metric(#[from] prometheus::Error),
+    /// The snapshot needs something that this data plane does not do.
+    #[error("{what} is not served by this data plane")]
+    NotServed {
+        /// What it is.
+        what: String,
+    },
+    /// A thread or a runtime could not be started.
+    #[error("a worker could not be started: {0}")]
+    Worker(#[source] io::Error),
+}

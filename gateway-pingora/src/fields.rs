@@ -1,0 +1,66 @@
+//! Which fields belong to one connection only, and how the others are carried.
+//!
+//! Source: RFC 9110 §7.6.1.
+
+use http::HeaderMap;
+use http::header::{CONNECTION, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
+
+/// The fields of one message that its `Connection` field names.
+pub(crate) struct Nominated<'a>(Vec<&'a str>);
+
+impl<'a> Nominated<'a> {
+    /// Reads every `Connection` line.
+    pub(crate) fn of(fields: &'a HeaderMap) -> Self {
+        let lines = fields
+            .get_all(CONNECTION)
+            .iter()
+            .filter_map(|line| line.to_str().ok());
+        Nominated(
+            lines
+                .flat_map(|line| line.split(','))
+                .map(str::trim)
+                .collect(),
+        )
+    }
+
+    /// Whether a field ends with this connection: it always does, or it was named.
+    pub(crate) fn ends(&self, name: &HeaderName) -> bool {
+        is_hop_by_hop(name) || self.names(name)
+    }
+
+    /// Whether a field was named.
+    pub(crate) fn names(&self, name: &HeaderName) -> bool {
+        self.0
+            .iter()
+            .any(|named| named.eq_ignore_ascii_case(name.as_str()))
+    }
+}
+
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    [
+        CONNECTION,
+        TE,
+        TRAILER,
+        TRANSFER_ENCODING,
+        UPGRADE,
+        KEEP_ALIVE,
+        PROXY_CONNECTION,
+        HTTP2_SETTINGS,
+    ]
+    .contains(name)
+}
+
+/// The fields of a message that travel on: those of a list, or all but the ones that end here.
+pub(crate) fn carried<'a>(
+    fields: &'a HeaderMap,
+    listed: Option<&'a [HeaderName]>,
+) -> impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)> {
+    let nominated = Nominated::of(fields);
+    fields.iter().filter(move |(name, _)| {
+        !nominated.ends(name) && listed.is_none_or(|listed| listed.contains(name))
+    })
+}

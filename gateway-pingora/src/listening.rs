@@ -1,0 +1,67 @@
+//! A listener as it runs: its settings, its certificate, and how many are connected.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use arc_swap::ArcSwapOption;
+use gateway_config::model::Listener;
+
+/// A listener as it runs. Shared by all workers.
+pub(crate) struct Listening {
+    /// Its settings.
+    pub(crate) listener: Listener,
+    /// What a handshake is done with; `None` in clear text.
+    pub(crate) tls: ArcSwapOption<rustls::ServerConfig>,
+    connections: AtomicU32,
+    handshakes: AtomicU32,
+}
+
+/// One of a bounded number; given back when dropped.
+pub(crate) struct Counted {
+    listening: Arc<Listening>,
+    counter: fn(&Listening) -> &AtomicU32,
+}
+
+impl Listening {
+    /// A listener without connections.
+    pub(crate) fn new(listener: Listener, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
+        Listening {
+            listener,
+            tls: ArcSwapOption::new(tls),
+            connections: AtomicU32::new(0),
+            handshakes: AtomicU32::new(0),
+        }
+    }
+
+    /// Whether its connections are encrypted.
+    pub(crate) fn is_tls(&self) -> bool {
+        self.listener.tls.is_some()
+    }
+
+    /// Counts a connection, unless there are `most`.
+    pub(crate) fn connect(self: &Arc<Self>, most: u32) -> Option<Counted> {
+        self.count(|listening| &listening.connections, most)
+    }
+
+    /// Counts a handshake under way, unless there are `most`.
+    pub(crate) fn begin_handshake(self: &Arc<Self>, most: u32) -> Option<Counted> {
+        self.count(|listening| &listening.handshakes, most)
+    }
+
+    fn count(self: &Arc<Self>, counter: fn(&Self) -> &AtomicU32, most: u32) -> Option<Counted> {
+        let more = |count: u32| (count < most).then(|| count + 1);
+        counter(self)
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
+            .ok()?;
+        Some(Counted {
+            listening: Arc::clone(self),
+            counter,
+        })
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        (self.counter)(&self.listening).fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,198 @@
+//! Asks nodes whether they serve: `GET /ready` over the transport of their pool, on a connection of
+//! its own, without a credential and without a slot.
+//!
+//! [`ReadyCheck`] is Pingora's `HealthCheck` for one node. What an observation means is
+//! [`readiness`](gateway_core::readiness)'s and what it does to the node is the pool's; Pingora's
+//! own threshold is not asked, since it cannot take a node out at once. Everything here runs on the
+//! control runtime, so that no load on the workers can starve it.
+//!
+//! Source: adr/0010, adr/0019.
+
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gateway_core::node::LiveNode;
+use gateway_core::readiness::{self, Observation};
+use pingora_core::connectors::ConnectorOptions;
+use pingora_core::connectors::http::v1::Connector;
+use pingora_core::protocols::http::v1::client::HttpSession;
+use pingora_core::server::configuration::ServerConf;
+use pingora_core::{Error, ErrorType, Result};
+use pingora_http::RequestHeader;
+use pingora_load_balancing::Backend;
+use pingora_load_balancing::health_check::HealthCheck;
+
+use crate::clock;
+use crate::peer;
+use crate::pools::LivePool;
+
+/// Asks one node of one pool.
+pub(crate) struct ReadyCheck {
+    pool: Arc<LivePool>,
+    node: Arc<LiveNode>,
+    connector: Connector,
+}
+
+impl ReadyCheck {
+    /// A check of this node.
+    pub(crate) fn new(pool: Arc<LivePool>, node: Arc<LiveNode>) -> Self {
+        let conf = ServerConf {
+            ca_file: Some("/dev/null".to_owned()),
+            ..ServerConf::default()
+        };
+        let connector = Connector::new(Some(ConnectorOptions::from_server_conf(&conf)));
+        ReadyCheck {
+            pool,
+            node,
+            connector,
+        }
+    }
+
+    /// Probes once, and tells the pool what was seen.
+    ///
+    /// Cancel-safe: a probe that is dropped counts for nothing.
+    pub(crate) async fn probe(&self) {
+        let seen = match tokio::time::timeout(self.pool.pool.probe.timeout, self.observe()).await {
+            Ok(seen) => seen,
+            Err(_) => Observation::Timeout,
+        };
+        let moves = self.pool.state.probed(&self.node, &seen, clock::now());
+        self.pool.report(&moves);
+    }
+
+    /// Resolves the name, and asks the first address that answers to a connect.
+    async fn observe(&self) -> Observation {
+        let Ok(found) = tokio::net::lookup_host(&**self.node.addr()).await else {
+            return Observation::Unreachable;
+        };
+        let addresses: Vec<SocketAddr> = found.collect();
+        let mut seen = Observation::Unreachable;
+        for address in &addresses {
+            let Ok(backend) = Backend::new(&address.to_string()) else {
+                continue;
+            };
+            seen = self.ask(&backend).await;
+            if seen != Observation::Unreachable {
+                self.node.set_addresses(&[*address]);
+                return seen;
+            }
+        }
+        seen
+    }
+
+    async fn ask(&self, target: &Backend) -> Observation {
+        let Some(address) = target.addr.as_inet() else {
+            return Observation::Unreachable;
+        };
+        let timeout = self.pool.pool.probe.timeout;
+        let peer = peer::build(&self.pool, &self.node, *address, timeout);
+        let Ok((mut session, _)) = self.connector.get_http_session(&peer).await else {
+            return Observation::Unreachable;
+        };
+        let Ok(request) = self.request() else {
+            return Observation::Unreachable;
+        };
+        if session
+            .write_request_header(Box::new(request))
+            .await
+            .is_err()
+        {
+            return Observation::Unreachable;
+        }
+        read_answer(&mut session).await
+    }
+
+    /// Case 61: `Host` is the address as configured, port and brackets included.
+    fn request(&self) -> Result<RequestHeader> {
+        let mut request = RequestHeader::build("GET", b"/ready", Some(4))?;
+        request.insert_header(http::header::HOST, &**self.node.addr())?;
+        request.insert_header(http::header::USER_AGENT, "gatewayd-probe")?;
+        request.insert_header(http::header::CONNECTION, "close")?;
+        Ok(request)
+    }
+}
+
+/// A connection that breaks before an answer is a node that was not reached; an answer that breaks,
+/// or is no HTTP, is one that cannot be read.
+async fn read_answer(session: &mut HttpSession) -> Observation {
+    match session.read_response().await {
+        Ok(_) => {}
+        Err(error) if matches!(error.etype(), ErrorType::InvalidHTTPHeader) => {
+            return Observation::Unreadable;
+        }
+        Err(_) => return Observation::Unreachable,
+    }
+    let Some(status) = session.get_status() else {
+        return Observation::Unreadable;
+    };
+    let mut body = Vec::new();
+    loop {
+        match session.read_body_bytes().await {
+            Ok(Some(piece)) if body.len() + piece.len() <= readiness::MAX_BODY => {
+                body.extend_from_slice(&piece);
+            }
+            Ok(Some(_)) | Err(_) => return broken(status.as_u16()),
+            Ok(None) => return readiness::read(status.as_u16(), &body),
+        }
+    }
+}
+
+fn broken(status: u16) -> Observation {
+    match status {
+        200 => Observation::Unreadable,
+        other => Observation::Status(other),
+    }
+}
+
+#[async_trait]
+impl HealthCheck for ReadyCheck {
+    async fn check(&self, target: &Backend) -> Result<()> {
+        match self.ask(target).await.why() {
+            None => Ok(()),
+            Some(why) => Error::e_explain(ErrorType::Custom("ready"), why.to_string()),
+        }
+    }
+
+    /// What Pingora would need; here the pool counts.
+    fn health_threshold(&self, success: bool) -> usize {
+        let health = &self.pool.pool.health;
+        usize::from(if success { health.rise } else { health.fall })
+    }
+}
+
+/// Probes a node again and again, from start to start one interval apart with a little jitter, and
+/// never twice at once.
+pub(crate) async fn watch(check: ReadyCheck, first: Duration) {
+    let keys = RandomState::new();
+    let mut round = 0_u64;
+    let mut next = clock::now() + first;
+    loop {
+        tokio::time::sleep_until(next.into()).await;
+        let started = clock::now();
+        check.probe().await;
+        round += 1;
+        next = started + jittered(check.pool.pool.probe.every, keys.hash_one(round));
+    }
+}
+
+/// The interval, shorter or longer by up to a twentieth.
+fn jittered(every: Duration, random: u64) -> Duration {
+    let part = u32::try_from(random % 101).unwrap_or(50);
+    every * 19 / 20 + every * part / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jitter_stays_within_a_twentieth() {
+        let every = Duration::from_secs(2);
+        assert_eq!(jittered(every, 0), Duration::from_millis(1900));
+        assert_eq!(jittered(every, 100), Duration::from_millis(2100));
+        assert_eq!(jittered(every, 101), Duration::from_millis(1900));
+    }
+}

@@ -1,0 +1,180 @@
+//! Step 8: what the client is told: the node's answer, reduced to what may cross, or a failure of
+//! ours.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use gateway_config::model::FailureStyle;
+use gateway_core::failure::Failure;
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use http::{Method, StatusCode, Version};
+use pingora_core::{Error, Result};
+use pingora_http::ResponseHeader;
+use pingora_proxy::{FailToProxy, Session};
+
+use crate::clock;
+use crate::ctx::Ctx;
+use crate::fields::carried;
+
+const OUTCOME: HeaderName = HeaderName::from_static("x-gateway-outcome");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// How long a tunnel may be silent.
+const TUNNEL_IDLE: Duration = Duration::from_secs(600);
+
+/// Reduces a node's head to what may cross, and adds what is ours.
+///
+/// # Errors
+/// Only when a value we made is no field value, which is a fault of ours.
+pub(crate) fn head(session: &mut Session, response: &mut ResponseHeader, ctx: &Ctx) -> Result<()> {
+    if response.status.is_informational() && response.status != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(());
+    }
+    let admitted = ctx.admitted()?;
+    let mut built = ResponseHeader::build(response.status, Some(12))?;
+    built.set_version(Version::HTTP_11);
+    let listed = admitted.site.response_fields.as_deref();
+    for (name, value) in carried(&response.headers, listed) {
+        if ![CONTENT_LENGTH, REQUEST_ID].contains(name) {
+            built.append_header(name.clone(), value.clone())?;
+        }
+    }
+    built.insert_header(REQUEST_ID, admitted.id.as_str())?;
+    if response.status == StatusCode::SWITCHING_PROTOCOLS {
+        admitted.client.tunnel();
+        admitted.client.watch.silence(TUNNEL_IDLE, clock::now());
+        built.insert_header(CONNECTION, HeaderValue::from_static("Upgrade"))?;
+        if let Some(protocol) = response.headers.get(UPGRADE) {
+            built.insert_header(UPGRADE, protocol.clone())?;
+        }
+    } else {
+        set_framing(session, response, &mut built)?;
+    }
+    *response = built;
+    Ok(())
+}
+
+/// RFC 9112 §6: a 204 has no length; an HTTP/1.0 client knows no chunks and is told by the end.
+fn set_framing(
+    session: &mut Session,
+    node: &ResponseHeader,
+    built: &mut ResponseHeader,
+) -> Result<()> {
+    if node.status == StatusCode::NO_CONTENT {
+        return Ok(());
+    }
+    if node.headers.contains_key(TRANSFER_ENCODING) {
+        if session.req_header().version == Version::HTTP_10 {
+            session.set_keepalive(None);
+            return Ok(());
+        }
+        return built.insert_header(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+    match node.headers.get(CONTENT_LENGTH) {
+        Some(length) => built.insert_header(CONTENT_LENGTH, length.clone()),
+        None => Ok(()),
+    }
+}
+
+/// A piece of the answer: the node is not silent.
+///
+/// # Errors
+/// None.
+pub(crate) fn body(ctx: &Ctx) -> Result<Option<Duration>> {
+    if let Some(admitted) = &ctx.admitted {
+        admitted.client.watch.moved();
+    }
+    Ok(None)
+}
+
+/// Answers with a failure before any node was asked; the connection goes on where it can.
+///
+/// # Errors
+/// When the client cannot be written to.
+pub(crate) async fn refuse(session: &mut Session, ctx: &mut Ctx, failure: Failure) -> Result<bool> {
+    let is_gone = failure == Failure::ClientGone;
+    ctx.failure = Some(failure.clone());
+    if is_gone {
+        session.set_keepalive(None);
+        return Ok(true);
+    }
+    write(session, ctx, &failure).await?;
+    Ok(true)
+}
+
+/// Answers with the failure the tries have ended in; or cuts an answer that had begun, so that the
+/// client can tell that it is not whole (RFC 9112 §8).
+pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) -> FailToProxy {
+    let failure = ctx.failure.take().unwrap_or_else(|| Failure::Internal {
+        because: error.to_string(),
+    });
+    let failure = match &ctx.routed {
+        Some(routed) => routed.tries.last_word(failure),
+        None => failure,
+    };
+    ctx.failure = Some(failure.clone());
+    session.set_keepalive(None);
+    let begun = session
+        .response_written()
+        .filter(|head| !head.status.is_informational());
+    if let Some(head) = begun {
+        let is_told_by_end = ![CONTENT_LENGTH, TRANSFER_ENCODING]
+            .iter()
+            .any(|name| head.headers.contains_key(name));
+        if let Some(admitted) = ctx.admitted.as_ref().filter(|_| is_told_by_end) {
+            admitted.client.reset();
+        }
+    } else if failure != Failure::ClientGone {
+        let _ = write(session, ctx, &failure).await;
+    }
+    FailToProxy {
+        error_code: failure.answer().status,
+        can_reuse_downstream: false,
+    }
+}
+
+async fn write(session: &mut Session, ctx: &Ctx, failure: &Failure) -> Result<()> {
+    let admitted = ctx.admitted()?;
+    let (head, body) = of_failure(failure, admitted.site.site.failures, &admitted.id)?;
+    if failure.answer().close {
+        session.set_keepalive(None);
+    }
+    let is_head = session.req_header().method == Method::HEAD;
+    session
+        .write_response_header(Box::new(head), is_head)
+        .await?;
+    if !is_head {
+        session.write_response_body(Some(body), true).await?;
+    }
+    Ok(())
+}
+
+/// A failure as it is sent.
+///
+/// # Errors
+/// Only when a value we made is no field value, which is a fault of ours.
+pub(crate) fn of_failure(
+    failure: &Failure,
+    style: FailureStyle,
+    id: &str,
+) -> Result<(ResponseHeader, Bytes)> {
+    let answer = failure.answer();
+    let (kind, body) = match style {
+        FailureStyle::Json => ("application/json", answer.json()),
+        FailureStyle::Text => ("text/plain; charset=utf-8", answer.text()),
+    };
+    let mut head = ResponseHeader::build(answer.status, Some(8))?;
+    head.insert_header(CONTENT_TYPE, HeaderValue::from_static(kind))?;
+    head.insert_header(CONTENT_LENGTH, HeaderValue::from(body.len()))?;
+    head.insert_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))?;
+    if let Some(after) = &answer.retry_after {
+        head.insert_header(RETRY_AFTER, after.as_str())?;
+    }
+    if let Some(outcome) = answer.outcome {
+        head.insert_header(OUTCOME, HeaderValue::from_static(outcome.as_str()))?;
+    }
+    head.insert_header(REQUEST_ID, id)?;
+    Ok((head, Bytes::from(body)))
+}

@@ -1,0 +1,129 @@
+//! Step 4: a request that is read whole is read whole here, before a node is chosen, so that a
+//! slow client never holds a node.
+
+use bytes::{Bytes, BytesMut};
+use gateway_config::model::Body;
+use gateway_core::deadline::Budget;
+use gateway_core::failure::Failure;
+use http::Version;
+use http::header::{CONTENT_LENGTH, EXPECT};
+use pingora_proxy::Session;
+
+use crate::body_memory::Held;
+use crate::client::Client;
+use crate::clock;
+use crate::ctx::{Buffered, Ctx};
+use crate::pace::Pace;
+use crate::serving::Shared;
+
+/// Reads the body, then starts the request's budget.
+///
+/// # Errors
+/// [`Failure::BodyTooLarge`] before a byte is read when the length is announced;
+/// [`Failure::BodyMemory`], [`Failure::BodyTooSlow`], [`Failure::Malformed`] for bad chunks,
+/// [`Failure::ClientGone`].
+///
+/// Cancel-safe: what was read is dropped with the request.
+pub(crate) async fn run(
+    shared: &Shared,
+    session: &mut Session,
+    ctx: &mut Ctx,
+) -> Result<(), Failure> {
+    let (Some(admitted), Some(routed)) = (&ctx.admitted, &mut ctx.routed) else {
+        return Err(Failure::NoSuchRoute);
+    };
+    let announced = announced(session);
+    let limit = match routed.body {
+        Body::Buffer(limit) | Body::Stream(limit) => limit,
+    };
+    if announced.is_some_and(|length| length > limit) {
+        return Err(Failure::BodyTooLarge { limit });
+    }
+    let is_empty = session.is_body_empty();
+    if !is_empty && expects_continue(session) {
+        session
+            .write_continue_response()
+            .await
+            .map_err(|_| Failure::ClientGone)?;
+    }
+    if let Body::Buffer(limit) = routed.body {
+        let mut held = shared.body_memory.hold();
+        let bytes = match is_empty {
+            true => Bytes::new(),
+            false => read(session, &admitted.client, limit, &mut held).await?,
+        };
+        ctx.body = Some(Buffered {
+            bytes,
+            _held: (!is_empty).then_some(held),
+        });
+        routed.budget = Budget::new(clock::now(), routed.budget.length());
+    }
+    Ok(())
+}
+
+/// The announced length. The gate, or HTTP/2 itself, has made sure that there is at most one.
+fn announced(session: &Session) -> Option<u64> {
+    session
+        .get_header(CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}
+
+/// RFC 9110 §10.1.1: an expectation of an HTTP/1.0 client is ignored, and so is any other one.
+fn expects_continue(session: &Session) -> bool {
+    session.req_header().version != Version::HTTP_10
+        && session
+            .get_header(EXPECT)
+            .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+async fn read(
+    session: &mut Session,
+    client: &Client,
+    limit: u64,
+    held: &mut Held,
+) -> Result<Bytes, Failure> {
+    let mut pace = Pace::new(client.read_bounds());
+    let mut first = Bytes::new();
+    let mut whole = BytesMut::new();
+    let mut length = 0_u64;
+    loop {
+        let deadline = pace.waits(clock::now());
+        let piece = tokio::time::timeout_at(deadline.into(), session.read_request_body());
+        let piece = match piece.await {
+            Ok(Ok(piece)) => piece,
+            Ok(Err(_)) if client.is_body_broken() => {
+                return Err(Failure::Malformed {
+                    because: "the chunked body is malformed",
+                });
+            }
+            Ok(Err(_)) => return Err(Failure::ClientGone),
+            Err(_) => return Err(Failure::BodyTooSlow),
+        };
+        let Some(piece) = piece else { break };
+        if !pace.moved(piece.len(), clock::now()) {
+            return Err(Failure::BodyTooSlow);
+        }
+        length += piece.len() as u64;
+        if length > limit {
+            return Err(Failure::BodyTooLarge { limit });
+        }
+        if !held.grow_to(length) {
+            return Err(Failure::BodyMemory);
+        }
+        // One piece is kept as it is; more are put together.
+        if first.is_empty() && whole.is_empty() {
+            first = piece;
+        } else {
+            whole.extend_from_slice(&std::mem::take(&mut first));
+            whole.extend_from_slice(&piece);
+        }
+    }
+    Ok(if whole.is_empty() {
+        first
+    } else {
+        whole.freeze()
+    })
+}

@@ -1,0 +1,156 @@
+//! Step 7: how did the try go? What it says about the node goes to the pool; whether another node is
+//! asked is decided by [`retry`](gateway_core::retry); Pingora's own opinion is never asked.
+
+use gateway_core::failure::{Failure, RetryAfter};
+use gateway_core::retry::{Elsewhere, Next, Try};
+use http::StatusCode;
+use http::header::RETRY_AFTER;
+use pingora_core::{Error, ErrorType, Result};
+use pingora_http::ResponseHeader;
+
+use crate::clock;
+use crate::ctx::{Attempt, Ctx, Reached, Routed};
+use crate::translate::{self, Broken};
+
+/// No connection came about; nothing was written.
+pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
+    error.set_retry(false);
+    let (Some(routed), Some(attempt)) = (&ctx.routed, ctx.attempt.take()) else {
+        return error;
+    };
+    let now = clock::now();
+    let cause = translate::not_connected(&error);
+    // A connect that the budget cut short says nothing about the node.
+    let failure = if routed.budget.remaining(now).is_none() {
+        Failure::BudgetSpentBefore {
+            budget: routed.budget.length(),
+        }
+    } else {
+        let moves = routed.pool.state.exchange_failed(attempt.slot.node(), now);
+        routed.pool.report(&moves);
+        Failure::NeverSent {
+            asked: attempt.asked(),
+            cause,
+        }
+    };
+    end(attempt, Try::Unsent, failure, error, ctx)
+}
+
+/// The connection was made, and broke.
+pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
+    error.set_retry(false);
+    let (Some(routed), Some(attempt)) = (&ctx.routed, ctx.attempt.take()) else {
+        return error;
+    };
+    let now = clock::now();
+    let (how, failure) = match attempt.reached {
+        Reached::Busy => {
+            // `head` has decided.
+            ctx.failure = Some(Failure::NoHealthyNode);
+            error.set_retry(true);
+            return error;
+        }
+        Reached::Answered => (Try::Lost, lost(&error, &attempt, routed, ctx)),
+        Reached::Nothing | Reached::Sent => unanswered(&error, &attempt, routed, ctx),
+    };
+    if matches!(failure, Failure::OutcomeUnknown(_)) {
+        let moves = routed.pool.state.exchange_failed(attempt.slot.node(), now);
+        routed.pool.report(&moves);
+    }
+    end(attempt, how, failure, error, ctx)
+}
+
+/// The head of an answer. A busy one may be left for another node.
+///
+/// # Errors
+/// To leave it; Pingora then comes back through [`broken`].
+pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
+    if response.status.is_informational() && response.status != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(());
+    }
+    let (Some(routed), Some(attempt)) = (&mut ctx.routed, &mut ctx.attempt) else {
+        return Ok(());
+    };
+    routed.pool.state.exchange_completed(attempt.slot.node());
+    if let Some(after) = busy(response) {
+        let elsewhere = routed.pool.state.elsewhere(&ctx.asked.tried);
+        if routed.tries.judge(Try::Busy(after), elsewhere) == Next::Another {
+            attempt.reached = Reached::Busy;
+            return Error::e_explain(ErrorType::InternalError, "busy; another node is asked");
+        }
+    }
+    attempt.reached = Reached::Answered;
+    if let Some(admitted) = &ctx.admitted {
+        admitted
+            .client
+            .watch
+            .silence(routed.pool.pool.answer_gap, clock::now());
+    }
+    Ok(())
+}
+
+/// Decides what follows a try that failed, gives the slot back and says so to Pingora.
+fn end(
+    attempt: Attempt,
+    how: Try,
+    failure: Failure,
+    mut error: Box<Error>,
+    ctx: &mut Ctx,
+) -> Box<Error> {
+    drop(attempt);
+    let Some(routed) = &mut ctx.routed else {
+        return error;
+    };
+    let has_time = routed.budget.remaining(clock::now()).is_some();
+    let elsewhere = match has_time {
+        true => routed.pool.state.elsewhere(&ctx.asked.tried),
+        false => Elsewhere::Nobody,
+    };
+    error.set_retry(routed.tries.judge(how, elsewhere) == Next::Another);
+    ctx.failure = Some(failure);
+    error
+}
+
+fn busy(response: &ResponseHeader) -> Option<RetryAfter> {
+    let after = response.headers.get(RETRY_AFTER)?;
+    match response.status {
+        StatusCode::SERVICE_UNAVAILABLE => RetryAfter::from_node(after.as_bytes()),
+        _ => None,
+    }
+}
+
+/// The answer had not begun.
+fn unanswered(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> (Try, Failure) {
+    let spent = || Failure::BudgetSpent {
+        asked: attempt.asked(),
+        budget: routed.budget.length(),
+    };
+    match translate::broken(error) {
+        Broken::Client if is_past(ctx) => (Try::Answered, spent()),
+        Broken::Client => (Try::Answered, Failure::ClientGone),
+        Broken::NodeSilent => (Try::Answered, spent()),
+        Broken::NodeUnreadable => (Try::Answered, Failure::Unreadable(attempt.asked())),
+        Broken::Node => (
+            Try::Unanswered(attempt.asked()),
+            Failure::OutcomeUnknown(attempt.asked()),
+        ),
+    }
+}
+
+/// The answer had begun.
+fn lost(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> Failure {
+    let stalled = || Failure::AnswerStalled(attempt.asked(), routed.pool.pool.answer_gap);
+    match translate::broken(error) {
+        Broken::Client if is_past(ctx) => stalled(),
+        Broken::Client => Failure::ClientGone,
+        Broken::NodeSilent => stalled(),
+        Broken::Node | Broken::NodeUnreadable => Failure::AnswerLost(attempt.asked()),
+    }
+}
+
+/// Whether it was the deadline, watched on the client's connection, that ended the wait.
+fn is_past(ctx: &Ctx) -> bool {
+    ctx.admitted
+        .as_ref()
+        .is_some_and(|admitted| admitted.client.watch.is_past(clock::now()))
+}

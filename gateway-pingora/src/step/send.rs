@@ -1,0 +1,214 @@
+//! Step 6: what the node is sent. The request is built anew, from the route and from the fields that
+//! may travel; nothing else of what the client sent crosses.
+//!
+//! Source: RFC 9110 §7.6; RFC 9112 §3.2, §6.
+
+use bytes::Bytes;
+use gateway_config::model::{Body, ForwardedFor, HostSent};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, Method, Version};
+use pingora_core::{OrErr, Result};
+use pingora_http::RequestHeader;
+use pingora_proxy::Session;
+
+use crate::connections_out::ConnectionsOut;
+use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
+use crate::fields::carried;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Counts the request on its connection; the last one a connection may carry closes it.
+pub(crate) fn count(connections: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx) {
+    let count = connections.count(fd, is_reused);
+    if let (Some(routed), Some(attempt)) = (&ctx.routed, &mut ctx.attempt) {
+        attempt.is_last_on_connection = count >= routed.pool.pool.keep_requests;
+    }
+}
+
+/// Builds the request for the node. When this returns, the first write is entered: from here on the
+/// request counts as sent.
+///
+/// # Errors
+/// Only when a value we made is no field value, which is a fault of ours.
+pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
+    let (admitted, routed) = (ctx.admitted()?, ctx.routed()?);
+    let client = session.req_header();
+    let target = routed.path_and_query.as_bytes();
+    let mut built = RequestHeader::build(client.method.clone(), target, Some(16))?;
+    built.set_version(Version::HTTP_11);
+
+    set_host(client, ctx.attempt.as_ref(), admitted, &mut built)?;
+    let listed = admitted.site.request_fields.as_deref();
+    for (name, value) in carried(&client.headers, listed).filter(|(name, _)| !is_ours(name)) {
+        built.append_header(name.clone(), value.clone())?;
+    }
+    set_framing(
+        client,
+        ctx.body.as_ref().map(|body| body.bytes.len()),
+        routed,
+        &mut built,
+    )?;
+    set_connection(client, ctx.attempt.as_ref(), routed, &mut built)?;
+    set_forwarding(client, admitted, &mut built)?;
+
+    *request = built;
+    if let Some(attempt) = &mut ctx.attempt {
+        attempt.reached = Reached::Sent;
+    }
+    Ok(())
+}
+
+/// Supplies a body that was read whole, on each try, in one piece; counts one that is passed on.
+///
+/// # Errors
+/// A body that is passed on and longer than its route takes.
+pub(crate) fn body(
+    session: &Session,
+    body: &mut Option<Bytes>,
+    end: bool,
+    ctx: &mut Ctx,
+) -> Result<()> {
+    if let Some(buffered) = &ctx.body {
+        if end && !buffered.bytes.is_empty() && !session.was_upgraded() {
+            *body = Some(buffered.bytes.clone());
+        }
+        return Ok(());
+    }
+    if let Body::Stream(limit) = ctx.routed()?.body {
+        if !session.was_upgraded() && session.body_bytes_read() as u64 > limit {
+            ctx.failure = Some(gateway_core::failure::Failure::BodyTooLarge { limit });
+            return pingora_core::Error::e_explain(
+                pingora_core::ErrorType::InvalidHTTPHeader,
+                "the body is longer than its route takes",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Fields that are always made here.
+fn is_ours(name: &HeaderName) -> bool {
+    [
+        HOST,
+        CONTENT_LENGTH,
+        FORWARDED_FOR,
+        FORWARDED_PROTO,
+        REQUEST_ID,
+    ]
+    .contains(name)
+}
+
+fn set_host(
+    client: &RequestHeader,
+    attempt: Option<&Attempt>,
+    admitted: &Admitted,
+    built: &mut RequestHeader,
+) -> Result<()> {
+    match (
+        admitted.site.site.host,
+        client.headers.get(HOST),
+        client.uri.authority(),
+    ) {
+        (HostSent::Client, Some(host), _) => built.insert_header(HOST, host.clone()),
+        (HostSent::Client, None, Some(authority)) => built.insert_header(HOST, authority.as_str()),
+        (HostSent::Client, None, None) | (HostSent::Node, _, _) => {
+            let addr = attempt.map_or("", |attempt| attempt.slot.node().addr());
+            built.insert_header(HOST, addr)
+        }
+    }
+}
+
+/// RFC 9112 §6: a body read whole has a length, also where the client sent it in chunks; one that
+/// is passed on is framed as it came.
+fn set_framing(
+    client: &RequestHeader,
+    buffered: Option<usize>,
+    routed: &Routed,
+    built: &mut RequestHeader,
+) -> Result<()> {
+    let length = client.headers.get(CONTENT_LENGTH);
+    let was_framed = length.is_some() || client.headers.contains_key(TRANSFER_ENCODING);
+    match (routed.body, buffered, length) {
+        (Body::Buffer(_), Some(bytes), _)
+            if bytes > 0 || was_framed || takes_content(&client.method) =>
+        {
+            built.insert_header(CONTENT_LENGTH, HeaderValue::from(bytes))
+        }
+        (Body::Stream(_), _, Some(length)) => built.insert_header(CONTENT_LENGTH, length.clone()),
+        (Body::Stream(_), _, None) if was_framed => {
+            built.insert_header(TRANSFER_ENCODING, HeaderValue::from_static("chunked"))
+        }
+        (Body::Buffer(_) | Body::Stream(_), _, _) => Ok(()),
+    }
+}
+
+/// RFC 9110 §8.6: a method that gives meaning to content says so even when there is none.
+fn takes_content(method: &Method) -> bool {
+    [Method::POST, Method::PUT, Method::PATCH].contains(method)
+}
+
+fn set_connection(
+    client: &RequestHeader,
+    attempt: Option<&Attempt>,
+    routed: &Routed,
+    built: &mut RequestHeader,
+) -> Result<()> {
+    if let Some(protocol) = client.headers.get(UPGRADE).filter(|_| routed.upgrade) {
+        built.insert_header(CONNECTION, HeaderValue::from_static("Upgrade"))?;
+        return built.insert_header(UPGRADE, protocol.clone());
+    }
+    match attempt.is_some_and(|attempt| attempt.is_last_on_connection) {
+        true => built.insert_header(CONNECTION, HeaderValue::from_static("close")),
+        false => Ok(()),
+    }
+}
+
+fn set_forwarding(
+    client: &RequestHeader,
+    admitted: &Admitted,
+    built: &mut RequestHeader,
+) -> Result<()> {
+    let via = match client.version {
+        Version::HTTP_10 => "1.0 gatewayd",
+        Version::HTTP_2 => "2 gatewayd",
+        _ => "1.1 gatewayd",
+    };
+    // RFC 9110 §7.6.3: what earlier hops wrote stays in front, where it is carried at all.
+    built.append_header(http::header::VIA, HeaderValue::from_static(via))?;
+    built.insert_header(REQUEST_ID, admitted.id.as_str())?;
+    let proto = if admitted.client.listening.is_tls() {
+        "https"
+    } else {
+        "http"
+    };
+    built.insert_header(FORWARDED_PROTO, HeaderValue::from_static(proto))?;
+    let peer = admitted.client.peer.ip().to_canonical().to_string();
+    let hops = match admitted.site.site.forwarded_for {
+        ForwardedFor::Append => after_all_lines(&client.headers, &peer),
+        ForwardedFor::Replace => peer.into_bytes(),
+    };
+    let hops = HeaderValue::from_bytes(&hops).or_err(
+        pingora_core::ErrorType::InternalError,
+        "the forwarded addresses",
+    )?;
+    built.insert_header(FORWARDED_FOR, hops)
+}
+
+/// Everything the client sent, in order, however many lines it was, and then the peer.
+fn after_all_lines(fields: &HeaderMap, peer: &str) -> Vec<u8> {
+    let mut hops = Vec::new();
+    for line in fields
+        .get_all(FORWARDED_FOR)
+        .iter()
+        .filter(|line| !line.is_empty())
+    {
+        hops.extend_from_slice(line.as_bytes());
+        hops.extend_from_slice(b", ");
+    }
+    hops.extend_from_slice(peer.as_bytes());
+    hops
+}

@@ -1,0 +1,120 @@
+//! The way out: small writes gathered, head and body sent together, a client that takes nothing
+//! given up on.
+//!
+//! The buffer lies above TLS, so that a head and the beginning of its body share one record and one
+//! system call. It is empty between messages.
+//!
+//! Source: adr/0014 (what gathering saves); adr/0015 (the bounds on a slow reader).
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::AsyncWrite;
+
+use super::Conn;
+use crate::clock;
+use crate::pace::Pace;
+use crate::timer::Timer;
+
+/// Bytes gathered before they are written.
+const GATHER: usize = 8192;
+
+/// A message that had to wait for the client to take bytes.
+pub(super) struct Stall {
+    pace: Pace,
+    timer: Timer,
+}
+
+impl Conn {
+    /// Writes once; how many of the bytes were taken, of those gathered first.
+    fn poll_once(&mut self, cx: &mut Context<'_>, more: &[u8]) -> Poll<io::Result<usize>> {
+        let io = Pin::new(&mut self.io);
+        let written = match (self.output.is_empty(), more.is_empty()) {
+            (true, _) => io.poll_write(cx, more),
+            (false, true) => io.poll_write(cx, &self.output),
+            (false, false) => {
+                io.poll_write_vectored(cx, &[IoSlice::new(&self.output), IoSlice::new(more)])
+            }
+        };
+        match written {
+            Poll::Pending => self.poll_stall(cx),
+            Poll::Ready(Ok(count)) => Poll::Ready(self.wrote(count)),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+        }
+    }
+
+    /// The client takes nothing: how long may it go on?
+    fn poll_stall(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let bounds = self.client.write_bounds();
+        let stall = self.stall.get_or_insert_with(|| Stall {
+            pace: Pace::new(bounds),
+            timer: Timer::default(),
+        });
+        let deadline = stall.pace.waits(clock::now());
+        ready!(stall.timer.poll(cx, deadline));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn wrote(&mut self, count: usize) -> io::Result<usize> {
+        if count == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        if let Some(stall) = &mut self.stall {
+            // While the client was slow, the node was not asked for more.
+            self.client.watch.moved();
+            if !stall.pace.moved(count, clock::now()) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(count)
+    }
+
+    /// Writes what has been gathered.
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.output.is_empty() {
+            let count = ready!(self.poll_once(cx, &[]))?;
+            self.output.drain(..count.min(self.output.len()));
+        }
+        // An idle connection holds no buffer.
+        self.output = Vec::new();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Conn {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if this.client.is_tunnel() {
+            this.client.watch.moved();
+        }
+        if this.output.len() + bytes.len() <= GATHER {
+            this.output.extend_from_slice(bytes);
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let count = ready!(this.poll_once(cx, bytes))?;
+        let gathered = this.output.len();
+        this.output.drain(..count.min(gathered));
+        if count > gathered {
+            return Poll::Ready(Ok(count - gathered));
+        }
+        ready!(this.poll_drain(cx))?;
+        this.poll_once(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_drain(cx))?;
+        Pin::new(&mut this.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_drain(cx))?;
+        Pin::new(&mut this.io).poll_shutdown(cx)
+    }
+}

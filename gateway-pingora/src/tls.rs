@@ -1,0 +1,110 @@
+//! Certificates and keys from files, made ready for handshakes on both sides.
+//!
+//! There is no client certificate anywhere: none is asked of a client, none is shown to a node, and
+//! nothing here could load one (DESIGN: deliberately absent).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use gateway_config::model::{NodeTls, Tls};
+use pingora_core::protocols::tls::CaType;
+use pingora_core::utils::tls::{WrappedX509, parse_x509};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::fault::Fault;
+
+/// A root that has signed nothing and whose key is gone. A TLS client is never without a root,
+/// not even where nobody checks.
+const NOBODY: &[u8] = include_bytes!("tls/nobody.pem");
+
+/// What a listener does handshakes with.
+///
+/// # Errors
+/// [`Fault::Certificate`] names the file that cannot be read or does not fit.
+pub(crate) fn server(tls: &Tls, http2: bool) -> Result<Arc<rustls::ServerConfig>, Fault> {
+    let chain = certificates(&tls.chain)?;
+    let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| fault(&tls.key, error))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| fault(&tls.chain, error))?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(|error| fault(&tls.chain, error))?;
+    config.alpn_protocols = match http2 {
+        true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        false => vec![b"http/1.1".to_vec()],
+    };
+    // A second ticket costs 5 % of a handshake and is hardly ever used (adr/0014).
+    config.send_tls13_tickets = 1;
+    Ok(Arc::new(config))
+}
+
+/// How the connections of a pool are encrypted.
+#[derive(Clone)]
+pub(crate) struct Transport {
+    /// Whether they are.
+    pub(crate) is_tls: bool,
+    /// Whether chain and name are checked.
+    pub(crate) is_verified: bool,
+    /// Whom they trust; nobody else is trusted.
+    pub(crate) roots: Option<Arc<CaType>>,
+}
+
+impl Transport {
+    /// Reads what a pool needs.
+    ///
+    /// # Errors
+    /// [`Fault::Certificate`] names the file that cannot be read.
+    pub(crate) fn new(tls: &NodeTls) -> Result<Self, Fault> {
+        let (is_tls, is_verified, roots) = match tls {
+            NodeTls::Clear => (false, false, None),
+            NodeTls::Unverified => (true, false, Some(roots(Path::new("nobody"), NOBODY)?)),
+            NodeTls::Verified(path) => {
+                let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
+                (true, true, Some(roots(path, &pem)?))
+            }
+        };
+        Ok(Transport {
+            is_tls,
+            is_verified,
+            roots,
+        })
+    }
+}
+
+fn roots(path: &Path, pem: &[u8]) -> Result<Arc<CaType>, Fault> {
+    let mut store = rustls::RootCertStore::empty();
+    let mut roots = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|error| fault(path, error))?;
+        // Both readers that will see it later are asked first: one of them panics.
+        store
+            .add(certificate.clone())
+            .map_err(|error| fault(path, error))?;
+        x509_parser::parse_x509_certificate(&certificate).map_err(|error| fault(path, error))?;
+        roots.push(WrappedX509::new(certificate.to_vec(), parse_x509));
+    }
+    match roots.is_empty() {
+        true => Err(fault(path, "it holds no certificate")),
+        false => Ok(roots.into()),
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
+    let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    let found = found.map_err(|error| fault(path, error))?;
+    match found.is_empty() {
+        true => Err(fault(path, "it holds no certificate")),
+        false => Ok(found),
+    }
+}
+
+fn fault(path: &Path, because: impl ToString) -> Fault {
+    Fault::Certificate {
+        path: path.to_owned(),
+        because: because.to_string(),
+    }
+}
