@@ -98,6 +98,16 @@ fn table() -> Vec<Row> {
             true,
         ),
         (Failure::ClientGone, 499, "client_gone", None, None, true),
+        (
+            Failure::Internal {
+                because: "node n-7 at 10.9.8.7:4321".to_owned(),
+            },
+            500,
+            "internal",
+            None,
+            None,
+            true,
+        ),
         (Failure::UnknownCoding, 501, "bad_request", None, None, true),
         (
             never(Unsent::Connect),

@@ -23,6 +23,14 @@ fn all_in_flight(state: &PoolState) -> u32 {
 }
 
 #[test]
+fn workers_may_share_a_pool_and_move_a_wait_and_a_slot() {
+    fn is_shared<T: Send + Sync + 'static>() {}
+    is_shared::<PoolState>();
+    is_shared::<Wait>();
+    is_shared::<crate::node::Slot>();
+}
+
+#[test]
 fn least_in_flight_is_picked_and_ties_go_in_turn() {
     let state = up(&["a", "b", "c"], 9, 0);
     let held: Vec<_> = (0..6).map(|_| slot(&state, &Tried::none())).collect();
