@@ -30,7 +30,6 @@ mod process;
 pub(crate) mod routes;
 mod sites;
 
-pub(crate) use listeners::chosen_port;
 pub(crate) use pools::{Seen, default_queue, probe_of, unverified};
 
 /// What the tables of a file, or a front door, add up to.
@@ -307,11 +306,11 @@ impl Context<'_> {
         match read {
             Ok(value) => Some(value),
             Err(why) => {
-                let title = format!("`{}` cannot be read", setting.key());
+                let title = format!("`{}`: {why}", setting.key());
                 let place = self.place(leaf);
                 self.findings.push(
                     Diagnostic::error(codes::BAD_QUANTITY, title)
-                        .at(&place, why)
+                        .at(&place, "cannot be read")
                         .help(cure),
                 );
                 None
@@ -410,8 +409,8 @@ fn out_of_range(setting: &Setting, place: &Place) -> Diagnostic {
     };
     Diagnostic::error(
         codes::OUT_OF_RANGE,
-        format!("`{}` is out of range", setting.key()),
+        format!("`{}` takes {least} to {most}", setting.key()),
     )
-    .at(place, format!("from {least} to {most}"))
+    .at(place, "out of range")
     .help(setting.sentence)
 }

@@ -54,6 +54,12 @@ pub(crate) fn read(
         findings,
     };
     let nodes = reader.nodes(root.get_ref())?;
+    if nodes
+        .iter()
+        .any(|listed| listed.name.is_none() || listed.addr.is_none())
+    {
+        return None;
+    }
     reader.judge(root.get_ref(), &nodes);
     nodes
         .into_iter()
@@ -185,7 +191,7 @@ impl Reader<'_> {
             let mut found = Diagnostic::warning(
                 codes::SCHEMA_LEADER,
                 format!(
-                    "the schema leader `{}` is no node of this file",
+                    "`schema_leader` names `{}`, which is no node of this file",
                     leader.escape_debug()
                 ),
             )
@@ -214,14 +220,14 @@ impl Reader<'_> {
         match nodes.iter().find(|other| other.shown() == replica.value) {
             None => {
                 let title = format!(
-                    "node `{}` is a copy of `{}`, which is no node of this file",
+                    "node `{}` is a replica of `{}`, which is no node of this file",
                     node.shown(),
                     replica.value.escape_debug()
                 );
                 self.warn(codes::BAD_REPLICA, title, &replica.place, "no such node");
             }
             Some(original) if original.replica.is_some() => {
-                let title = format!("node `{}` is a copy of a copy", node.shown());
+                let title = format!("node `{}` is a replica of a replica", node.shown());
                 self.warn(
                     codes::BAD_REPLICA,
                     title,
@@ -233,7 +239,7 @@ impl Reader<'_> {
         }
         if nodes.len() < 3 {
             let title = format!(
-                "node `{}` is a copy in a cluster of {}",
+                "node `{}` is a replica among {} nodes, and that takes three",
                 node.shown(),
                 nodes.len()
             );
@@ -241,7 +247,7 @@ impl Reader<'_> {
                 codes::FEW_FOR_REPLICA,
                 title,
                 &replica.place,
-                "needs three nodes at least",
+                "could never take over",
             );
         }
     }
@@ -250,7 +256,7 @@ impl Reader<'_> {
         ranges.sort_by_key(|range| (range.start, range.end.unwrap_or(u64::MAX)));
         let Some(first) = ranges.first() else { return };
         if first.start > 0 {
-            let title = format!("no node starts with shards 0..{}", first.start);
+            let title = format!("a gap: no node starts with shards 0..{}", first.start);
             self.warn(
                 codes::SHARD_GAP,
                 title,
@@ -271,7 +277,7 @@ impl Reader<'_> {
         if let Some(last) = before
             && let Some(end) = last.end
         {
-            let title = format!("no node starts with shards {end}..");
+            let title = format!("a gap: no node starts with shards {end}..");
             self.warn(
                 codes::SHARD_GAP,
                 title,
@@ -284,7 +290,7 @@ impl Reader<'_> {
     fn seam(&mut self, before: &Range<'_>, range: &Range<'_>) {
         let end = before.end.unwrap_or(u64::MAX);
         if range.start > end {
-            let title = format!("no node starts with shards {end}..{}", range.start);
+            let title = format!("a gap: no node starts with shards {end}..{}", range.start);
             self.warn(
                 codes::SHARD_GAP,
                 title,
@@ -293,7 +299,10 @@ impl Reader<'_> {
             );
         }
         if range.start < end {
-            let title = format!("two nodes start with shards from {}", range.start);
+            let title = format!(
+                "an overlap: two nodes start with shards from {}",
+                range.start
+            );
             self.findings.push(
                 Diagnostic::warning(codes::SHARD_OVERLAP, title)
                     .at(range.place, "this range …")

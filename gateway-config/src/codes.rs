@@ -74,8 +74,6 @@ codes! {
         "The value can be read and lies outside what the setting takes. A time limit of zero would fail every request, so it is refused too.";
     UNKNOWN_WORD = 205, "a word that this setting does not take",
         "The setting takes one word out of a short list, and this is none of them.";
-    CHOSEN_PORT = 206, "a listener whose port the system chooses",
-        "Port 0 lets the system choose a free port, a different one at every start. That is useful in tests; clients of anything else would not find the door.";
     BAD_PATTERN = 207, "a path pattern that cannot match",
         "A template is literal segments and captured names, `/table/{t}/records`, written decoded. A prefix is a path as requests are compared with it: normalised, without dot segments or needless escapes.";
     BAD_TOKEN = 208, "a host, method, field or query key with illegal characters",
@@ -100,6 +98,8 @@ codes! {
         "A request body is either read whole before a node is chosen (`buffer`) or passed on as it comes (`stream`). Keep one of the two.";
     EMPTY_LIST = 310, "a list that may not be empty",
         "Absent and empty are two things: leave the setting out to have it not apply. An empty list here would match nothing, which nobody means.";
+    NOTHING_SERVED = 311, "a configuration that listens nowhere",
+        "Neither a listener nor a front door is defined, so nothing would be served. An empty file is more often a mistake, a wrong path or a failed copy, than a wish.";
     HALF_TLS = 401, "a certificate without its key, or a key without its certificate",
         "A TLS listener needs both files. With one of them the listener would have to be clear, which nobody who names a certificate wants.";
     CLEAR_LISTENER = 402, "a clear listener that other machines can reach",

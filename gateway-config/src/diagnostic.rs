@@ -75,6 +75,14 @@ impl Diagnostic {
         self
     }
 
+    /// Adds two places that cannot both stand: the finding is at the later one.
+    #[must_use]
+    pub(crate) fn at_both(self, one: &Place, other: &Place) -> Self {
+        let is_later = (one.source, one.span.start) > (other.source, other.span.start);
+        let (later, first) = if is_later { (one, other) } else { (other, one) };
+        self.at(later, "again here").at(first, "first here")
+    }
+
     /// Adds the cure.
     #[must_use]
     pub fn help(mut self, cure: impl Into<String>) -> Self {

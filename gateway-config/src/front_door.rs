@@ -351,9 +351,7 @@ fn nodes(door: &FrontDoor, sources: &mut Sources, findings: &mut Findings) -> Ve
         if let Some(place) = first.insert(&named.name.value, &named.name.place) {
             let title = format!("two nodes are called `{}`", named.name.value.escape_debug());
             findings.push(
-                Diagnostic::error(codes::DEFINED_TWICE, title)
-                    .at(&named.name.place, "again here")
-                    .at(place, "first here"),
+                Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&named.name.place, place),
             );
         } else if !listed.iter().any(|one| one.name.value == named.name.value)
             && let Some(node) = seen.node(findings, named.name.clone(), named.addr.clone())

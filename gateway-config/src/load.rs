@@ -66,8 +66,8 @@ pub(crate) fn syntax(
             .unwrap_or("not TOML")
             .to_owned();
         let place = sources.place(id, one.span().unwrap_or(0..0));
-        let found = Diagnostic::error(codes::SYNTAX, "this cannot be read as TOML");
-        findings.push(found.at(&place, message));
+        let found = Diagnostic::error(codes::SYNTAX, format!("this is not TOML: {message}"));
+        findings.push(found.at(&place, "reading stopped here"));
     }
 }
 
@@ -102,6 +102,7 @@ fn is_about_absence(code: Code) -> bool {
     [
         codes::MISSING_SETTING,
         codes::NO_ACTION,
+        codes::NOTHING_SERVED,
         codes::NO_NODE,
         codes::ONE_PATTERN,
         codes::UNDEFINED,

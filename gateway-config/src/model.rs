@@ -1,7 +1,7 @@
 //! The validated nouns: what a gateway serves, where, and under which limits.
 //!
 //! Everything here has been checked; nothing here is checked again. Made only by
-//! [`check`](crate::check) from a file and by [`front_door`](crate::front_door) from the
+//! [`load`](crate::load()) from a file and by [`front_door`](crate::front_door) from the
 //! command line; read by every crate above this one.
 //!
 //! Source: adr/0010, adr/0011.

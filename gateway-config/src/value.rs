@@ -61,7 +61,9 @@ pub fn size(text: &str) -> Result<u64, &'static str> {
 #[must_use]
 pub fn write_duration(value: Duration) -> String {
     let millis = value.as_millis();
-    if millis.is_multiple_of(1_000) {
+    if millis > 0 && millis.is_multiple_of(3_600_000) {
+        format!("{}h", millis / 3_600_000)
+    } else if millis.is_multiple_of(1_000) {
         format!("{}s", millis / 1_000)
     } else {
         format!("{millis}ms")

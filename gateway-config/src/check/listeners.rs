@@ -10,7 +10,6 @@ use crate::files::{FileRole, NamedFile};
 use crate::model::{HeadLimits, Listener, Tls};
 use crate::raw;
 use crate::settings as s;
-use crate::source::Place;
 use crate::value;
 
 use toml::Spanned;
@@ -82,25 +81,13 @@ fn bind(cx: &mut Context<'_>, key: &Spanned<String>, raw: &raw::Listener) -> Soc
         return nowhere;
     };
     match value::listen_address(leaf.get_ref()) {
-        Ok(address) => {
-            if address.port() == 0 {
-                let place = cx.place(leaf);
-                cx.findings.push(chosen_port(key.get_ref(), &place));
-            }
-            address
-        }
+        Ok(address) => address,
         Err(why) => {
             let title = format!("listener `{}` has no address to bind", key.get_ref());
             cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
             nowhere
         }
     }
-}
-
-/// The warning about port 0.
-pub(crate) fn chosen_port(name: &str, place: &Place) -> Diagnostic {
-    let title = format!("listener `{name}` gets another port at every start");
-    Diagnostic::warning(codes::CHOSEN_PORT, title).at(place, "0 lets the system choose")
 }
 
 fn same_address(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
@@ -120,13 +107,15 @@ fn same_address(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
                 Some(cx.place(key))
             })
         };
-        let title = format!("listeners `{first}` and `{}` have one address", one.name);
+        let title = format!("two listeners have the address {}", one.bind);
         let mut found = Diagnostic::error(codes::SAME_ADDRESS, title);
-        if let Some(place) = place(&one.name) {
-            found = found.at(&place, format!("{} is taken", one.bind));
-        }
-        if let Some(place) = place(first) {
-            found = found.at(&place, "by this one");
+        match (place(&one.name), place(first)) {
+            (Some(one), Some(first)) => found = found.at_both(&one, &first),
+            (one, first) => {
+                for place in one.iter().chain(&first) {
+                    found = found.at(place, "one of them");
+                }
+            }
         }
         cx.findings.push(found);
     }

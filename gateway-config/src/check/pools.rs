@@ -150,19 +150,14 @@ impl Seen {
         }
         if let Some(first) = self.names.get(&name.value) {
             let title = format!("two nodes are called `{}`", name.value.escape_debug());
-            findings.push(
-                Diagnostic::error(codes::DEFINED_TWICE, title)
-                    .at(&name.place, "again here")
-                    .at(first, "first here"),
-            );
+            findings
+                .push(Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&name.place, first));
             return None;
         }
         if let Some(first) = self.addrs.get(&addr.value) {
             let title = format!("two nodes have the address {}", addr.value.escape_debug());
             findings.push(
-                Diagnostic::warning(codes::SHARED_ADDRESS, title)
-                    .at(&addr.place, "again here")
-                    .at(first, "first here"),
+                Diagnostic::warning(codes::SHARED_ADDRESS, title).at_both(&addr.place, first),
             );
         }
         self.names.insert(name.value.clone(), name.place);
@@ -228,8 +223,8 @@ fn node_tls(
 
 /// The warning about nodes that nobody verifies.
 pub(crate) fn unverified(pool: &str, place: &Place) -> Diagnostic {
-    let title = format!("pool `{pool}` accepts any certificate of its nodes");
-    Diagnostic::warning(codes::UNVERIFIED_NODES, title).at(place, "nothing is verified")
+    let title = format!("pool `{pool}` accepts any certificate: its nodes are not verified");
+    Diagnostic::warning(codes::UNVERIFIED_NODES, title).at(place, "this turns it off")
 }
 
 fn probe(cx: &mut Context<'_>, key: &Spanned<String>, raw: &raw::Probe) -> Probe {

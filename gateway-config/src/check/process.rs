@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Context, Parts};
+use crate::codes;
+use crate::diagnostic::Diagnostic;
 use crate::model::{AccessLog, Limits, Model};
 use crate::raw;
 use crate::settings as s;
@@ -19,6 +21,15 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &mut Parts) -
     };
     let drain = cx.duration(&file.drain.deadline, &s::DRAIN_DEADLINE);
     let access_log = access_log(cx, file);
+    if parts.listeners.is_empty() {
+        let place = cx.sources.place(cx.id, 0..0);
+        let title = "this configuration listens nowhere";
+        cx.findings.push(
+            Diagnostic::error(codes::NOTHING_SERVED, title)
+                .at(&place, "neither a listener nor a front door in this file")
+                .help("define [listeners.NAME] with `bind`, or [front_door.NAME]"),
+        );
+    }
     parts.listeners.sort_by(|a, b| a.name.cmp(&b.name));
     parts.sites.sort_by(|a, b| a.name.cmp(&b.name));
     parts.pools.sort_by(|a, b| a.name.cmp(&b.name));

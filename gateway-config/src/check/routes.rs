@@ -23,7 +23,8 @@ use crate::value;
 /// Name of the route that a site's own `pool` makes.
 const OWN: &str = "default";
 
-/// The routes of a site, in the order in which they are tried.
+/// The routes of a site, in the order in which they are tried; a route without a pattern that can
+/// match has been refused and is left out.
 pub(super) fn check(
     cx: &mut Context<'_>,
     key: &Spanned<String>,
@@ -44,7 +45,7 @@ pub(super) fn check(
     let mut routes: Vec<Route> = site
         .routes
         .iter()
-        .map(|(name, raw)| route(cx, (key, site), (name, raw), own.as_deref(), names))
+        .filter_map(|(name, raw)| route(cx, (key, site), (name, raw), own.as_deref(), names))
         .collect();
     if let (Some(leaf), Some(pool)) = (&site.pool, own) {
         if let Some((taken, _)) = site.routes.get_key_value(OWN) {
@@ -98,7 +99,7 @@ fn route(
     (key, raw): (&Spanned<String>, &raw::Route),
     own: Option<&str>,
     names: &Names,
-) -> Route {
+) -> Option<Route> {
     cx.name("route", key);
     let from = format!("route `{}` of site `{}`", key.get_ref(), site_key.get_ref());
     let pool = match (&raw.pool, own) {
@@ -116,38 +117,46 @@ fn route(
         texts(cx, &raw.methods, &s::ROUTE_METHODS, value::is_token).unwrap_or_default();
     methods.sort();
     methods.dedup();
-    Route {
+    let query = query(cx, raw);
+    let refuse_query = refuse_query(cx, raw);
+    let body = body(cx, &from, raw);
+    let budget = cx.duration(&raw.budget, &s::ROUTE_BUDGET);
+    Some(Route {
         name: key.get_ref().as_str().into(),
         methods,
-        pattern: pattern(cx, &from, key, raw),
-        query: query(cx, raw),
-        refuse_query: refuse_query(cx, raw),
+        pattern: pattern(cx, &from, key, raw)?,
+        query,
+        refuse_query,
         repeatable: cx.flag(&raw.repeatable, &s::ROUTE_REPEATABLE),
-        budget: cx.duration(&raw.budget, &s::ROUTE_BUDGET),
-        body: body(cx, &from, raw),
+        budget,
+        body,
         upgrade: cx.flag(&raw.upgrade, &s::ROUTE_UPGRADE),
         pool,
-    }
+    })
 }
 
-fn pattern(cx: &mut Context<'_>, from: &str, key: &Spanned<String>, raw: &raw::Route) -> Pattern {
-    let never = Pattern::Prefix("/".into());
+fn pattern(
+    cx: &mut Context<'_>,
+    from: &str,
+    key: &Spanned<String>,
+    raw: &raw::Route,
+) -> Option<Pattern> {
     match (&raw.path, &raw.template) {
         (Some(path), None) => prefix(cx, from, path),
         (None, Some(text)) => match Template::parse(text.get_ref()) {
-            Ok(template) => Pattern::Template(template),
+            Ok(template) => Some(Pattern::Template(template)),
             Err(found) => {
                 let place = cx.inside(text, found.at..found.at + found.len);
                 let title = format!("{from} has no template that can match");
                 cx.findings
                     .push(Diagnostic::error(codes::BAD_PATTERN, title).at(&place, found.why));
-                never
+                None
             }
         },
         (None, None) => {
             let title = format!("{from} has no pattern");
             cx.refuse(codes::ONE_PATTERN, title, key, "needs `path` or `template`");
-            never
+            None
         }
         (Some(path), Some(template)) => {
             let title = format!("{from} has two patterns");
@@ -158,12 +167,12 @@ fn pattern(cx: &mut Context<'_>, from: &str, key: &Spanned<String>, raw: &raw::R
                     .at(&other, "a route has one")
                     .at(&place, "this is the other"),
             );
-            never
+            None
         }
     }
 }
 
-fn prefix(cx: &mut Context<'_>, from: &str, path: &Spanned<String>) -> Pattern {
+fn prefix(cx: &mut Context<'_>, from: &str, path: &Spanned<String>) -> Option<Pattern> {
     let text = path.get_ref();
     let normal = normal_path(text);
     if !text.starts_with('/') || *text != normal {
@@ -176,8 +185,9 @@ fn prefix(cx: &mut Context<'_>, from: &str, path: &Spanned<String>) -> Pattern {
             .at(&place, "not in the form in which requests are compared")
             .help(format!("write \"{normal}\"")),
         );
+        return None;
     }
-    Pattern::Prefix(text.as_str().into())
+    Some(Pattern::Prefix(text.as_str().into()))
 }
 
 /// Whether a text is a query key that may be sent without escapes.
@@ -253,20 +263,13 @@ fn shadowed(cx: &mut Context<'_>, site: &raw::Site, routes: &[Route]) {
         };
         groups.entry(shape).or_default().push(route);
     }
-    let is_broken = |name: &str| {
-        site.routes
-            .get(name)
-            .is_some_and(|raw| raw.path.is_some() == raw.template.is_some())
-    };
     for group in groups.values() {
         for (index, later) in group.iter().enumerate() {
             let first = group
                 .iter()
                 .take(index)
                 .find(|earlier| takes_all_of(earlier, later));
-            let Some(first) =
-                first.filter(|first| !is_broken(&first.name) && !is_broken(&later.name))
-            else {
+            let Some(first) = first else {
                 continue;
             };
             let title = format!("route `{}` is never reached", later.name);

@@ -154,8 +154,7 @@ fn same_host(
                 codes::SAME_HOST,
                 format!("two sites of `{listener}` take {what}"),
             )
-            .at(&place, "again here")
-            .at(&first, "first here"),
+            .at_both(&place, &first),
         );
     }
 }

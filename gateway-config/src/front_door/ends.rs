@@ -125,12 +125,9 @@ fn bind(door: &FrontDoor, findings: &mut Findings) -> SocketAddr {
                 listen.value.escape_debug()
             );
             findings.push(Diagnostic::error(codes::BAD_ADDRESS, title).at(&listen.place, why));
-            return usual();
+            return SocketAddr::from(([127, 0, 0, 1], 0));
         }
     };
-    if address.port() == 0 {
-        findings.push(check::chosen_port(&door.name.value, &listen.place));
-    }
     let is_clear = door.tls_cert.is_none() && door.tls_key.is_none();
     if is_clear && door.insecure_no_tls.is_none() && !value::is_loopback(address.ip()) {
         let title = format!("{address} would accept clear text from other machines");
