@@ -22,7 +22,11 @@ use rules::{Crate, Peers, Rules, Word};
 /// The command.
 pub(crate) fn run(root: &Path) -> Result {
     let rules = rules::read(root)?;
-    let files: Vec<Source> = rust_files(root)?.into_iter().map(Source::from).collect();
+    let files: Vec<Source> = rust_files(root)?
+        .into_iter()
+        .filter(|file| !file.is_test)
+        .map(Source::from)
+        .collect();
     settle("arch", &judge(root, &rules, &files)?)
 }
 
@@ -34,14 +38,9 @@ pub(crate) struct Source {
 
 impl From<File> for Source {
     fn from(file: File) -> Self {
-        let code = if file.path.ends_with("/tests.rs") {
-            String::new()
-        } else {
-            without_tests(&code(&file.text))
-        };
         Self {
+            code: without_tests(&code(&file.text)),
             path: file.path,
-            code,
         }
     }
 }

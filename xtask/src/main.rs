@@ -6,6 +6,7 @@
 mod advisories;
 mod arch;
 mod check;
+mod citations;
 mod demo;
 mod deny;
 mod names;
@@ -32,7 +33,7 @@ usage: cargo xtask COMMAND
   check              the quick part of it: formatting, clippy, the house guards
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
   arch               the arrows between rooms and between modules
-  size               sizes, names, and traces of a machine
+  size               sizes, names, citations, and traces of a machine
   review [BASE]      the numbers to look at before saying yes (BASE: main's last commit)
 ";
 

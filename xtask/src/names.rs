@@ -76,11 +76,7 @@ mod tests {
     use crate::tree::File;
 
     fn findings(path: &str, text: &str) -> usize {
-        judge(&File {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        })
-        .len()
+        judge(&File::new(path, text)).len()
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn longest_functions(files: &[File]) -> Vec<String> {
 fn rust(files: &[File]) -> impl Iterator<Item = &File> {
     files
         .iter()
-        .filter(|file| file.path.ends_with(".rs") && !file.is_test())
+        .filter(|file| file.path.ends_with(".rs") && !file.is_test)
 }
 
 fn top(mut sizes: Vec<(usize, String)>) -> Vec<String> {
@@ -145,10 +145,10 @@ mod tests {
 
     #[test]
     fn unfinished_marks_are_found() {
-        let file = File {
-            path: "a.rs".to_owned(),
-            text: format!("fn f() {{ {}) }}\n", ["todo", "!("].concat()),
-        };
+        let file = File::new(
+            "a.rs",
+            &format!("fn f() {{ {}) }}\n", ["todo", "!("].concat()),
+        );
         assert_eq!(marks(&[file]).len(), 1);
     }
 }

@@ -59,11 +59,7 @@ mod tests {
     use crate::tree::File;
 
     fn findings(path: &str, text: String) -> usize {
-        judge(&File {
-            path: path.to_owned(),
-            text,
-        })
-        .len()
+        judge(&File::new(path, &text)).len()
     }
 
     #[test]

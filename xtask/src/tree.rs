@@ -18,6 +18,8 @@ pub(crate) fn root() -> Result<PathBuf> {
 pub(crate) struct File {
     pub(crate) path: String,
     pub(crate) text: String,
+    /// Is every line of it a test, or a stage for tests?
+    pub(crate) is_test: bool,
 }
 
 impl File {
@@ -27,11 +29,15 @@ impl File {
         name.split_once('.').map_or(name, |(stem, _)| stem)
     }
 
-    /// Is every line of it a test, or a stage for tests?
-    pub(crate) fn is_test(&self) -> bool {
-        self.path.starts_with("tests/")
-            || self.path.contains("/tests/")
-            || self.path.ends_with("/tests.rs")
+    /// A file on its own: what is a test in it can be told by its path alone.
+    pub(crate) fn new(path: &str, text: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            text: text.to_owned(),
+            is_test: path.starts_with("tests/")
+                || path.contains("/tests/")
+                || path.ends_with("/tests.rs"),
+        }
     }
 }
 
@@ -54,15 +60,44 @@ pub(crate) fn files(root: &Path) -> Result<Vec<File>> {
         .filter_map(|path| {
             // Bytes that are no text, and paths deleted but not yet committed, have no lines to judge.
             let text = fs::read_to_string(root.join(path)).ok()?;
-            Some(File {
-                path: path.to_owned(),
-                text,
-            })
+            Some(File::new(path, &text))
         })
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files.dedup_by(|a, b| a.path == b.path);
+    mark_tests(&mut files);
     Ok(files)
+}
+
+/// Marks the files of modules that are declared under `#[cfg(test)]`.
+fn mark_tests(files: &mut [File]) {
+    let declared: Vec<String> = files.iter().flat_map(test_modules).collect();
+    for file in files {
+        let in_test = |module: &String| {
+            let rest = file.path.strip_prefix(module.as_str());
+            rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        };
+        file.is_test = file.is_test || declared.iter().any(in_test);
+    }
+}
+
+/// The paths, without their ending, of the test modules that `file` declares.
+fn test_modules(file: &File) -> Vec<String> {
+    let Some(module) = file.path.strip_suffix(".rs") else {
+        return Vec::new();
+    };
+    let folder = ["lib", "main"]
+        .iter()
+        .find_map(|head| module.strip_suffix(head)?.strip_suffix('/'))
+        .unwrap_or(module);
+    let declarations = file.text.split("#[cfg(test)]").skip(1);
+    declarations
+        .filter_map(|rest| rest.trim_start().split_once(';'))
+        .filter_map(|(declaration, _)| declaration.split_once("mod "))
+        .map(|(_, name)| name.trim())
+        .filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        .map(|name| format!("{folder}/{name}"))
+        .collect()
 }
 
 /// The Rust among them.
@@ -86,7 +121,7 @@ pub(crate) fn matches(pattern: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{File, matches};
+    use super::{File, mark_tests, matches};
 
     #[test]
     fn a_star_stands_for_anything() {
@@ -97,13 +132,24 @@ mod tests {
 
     #[test]
     fn files_know_what_they_are() {
-        let file = |path: &str| File {
-            path: path.to_owned(),
-            text: String::new(),
-        };
+        let file = |path: &str| File::new(path, "");
         assert_eq!(file("a/src/pool.rs").stem(), "pool");
-        assert!(file("tests/scenarios/retry.rs").is_test());
-        assert!(file("gateway-core/src/pool/tests.rs").is_test());
-        assert!(!file("gateway-core/src/pool.rs").is_test());
+        assert!(file("tests/scenarios/retry.rs").is_test);
+        assert!(file("gateway-core/src/pool/tests.rs").is_test);
+        assert!(!file("gateway-core/src/pool.rs").is_test);
+    }
+
+    #[test]
+    fn modules_declared_for_tests_are_tests() {
+        let mut files = [
+            File::new("a/src/lib.rs", "mod pool;\n#[cfg(test)]\nmod fixture;\n"),
+            File::new("a/src/pool.rs", "#[cfg(test)]\npub(crate) mod model;\n"),
+            File::new("a/src/fixture.rs", ""),
+            File::new("a/src/pool/model/node.rs", ""),
+            File::new("a/src/pool/pick.rs", ""),
+        ];
+        mark_tests(&mut files);
+        let tests: Vec<bool> = files.iter().map(|file| file.is_test).collect();
+        assert_eq!(tests, [false, false, true, true, false]);
     }
 }

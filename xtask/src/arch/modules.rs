@@ -1,5 +1,7 @@
 //! Compares `crate::…` paths with the order of a crate's modules.
 
+use std::collections::BTreeSet;
+
 use super::Source;
 use super::rules::Crate;
 use crate::report::Finding;
@@ -12,6 +14,7 @@ pub(crate) fn judge(room: &Crate, files: &[Source]) -> Vec<Finding> {
     let inside = format!("{}/src/", room.folder);
     let mut findings = Vec::new();
     let mut unplaced = Vec::new();
+    let mut known = BTreeSet::new();
     for file in files {
         let Some(rest) = file.path.strip_prefix(&inside) else {
             continue;
@@ -27,6 +30,11 @@ pub(crate) fn judge(room: &Crate, files: &[Source]) -> Vec<Finding> {
         for (at, named) in named_modules(&file.code) {
             let other = room.order.iter().position(|name| *name == named);
             if other.is_some_and(|other| other > place) {
+                let arrow = format!("{module} -> {named}");
+                if room.despite.contains(&arrow) {
+                    known.insert(arrow);
+                    continue;
+                }
                 findings.push(Finding {
                     path: file.path.clone(),
                     line: Some(line_of(&file.code, at)),
@@ -35,13 +43,26 @@ pub(crate) fn judge(room: &Crate, files: &[Source]) -> Vec<Finding> {
             }
         }
     }
+    let gone = room.despite.iter().filter(|arrow| !known.contains(*arrow));
+    findings.extend(
+        gone.map(|arrow| on_list(format!("{}: `{arrow}` is gone; take it out", room.folder))),
+    );
     unplaced.dedup();
-    findings.extend(unplaced.into_iter().map(|module| Finding {
-        path: LIST.to_owned(),
-        line: None,
-        message: format!("{}: `{module}` has no place in the order", room.folder),
+    findings.extend(unplaced.into_iter().map(|module| {
+        on_list(format!(
+            "{}: `{module}` has no place in the order",
+            room.folder
+        ))
     }));
     findings
+}
+
+fn on_list(message: String) -> Finding {
+    Finding {
+        path: LIST.to_owned(),
+        line: None,
+        message,
+    }
 }
 
 /// Each module that a `crate::` path begins with, one list in braces included.

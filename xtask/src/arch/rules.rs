@@ -21,6 +21,8 @@ pub(crate) struct Crate {
     pub(crate) folder: String,
     pub(crate) never: Vec<String>,
     pub(crate) order: Vec<String>,
+    /// Arrows upward that are known: `from -> to`.
+    pub(crate) despite: Vec<String>,
 }
 
 /// One `[[peers]]`.
@@ -52,6 +54,7 @@ fn parse(text: &str) -> Result<Rules> {
                 folder: string(entry, "folder")?,
                 never: strings(entry, "never")?,
                 order: strings(entry, "order")?,
+                despite: strings(entry, "despite")?,
             })
         })?,
         peers: each(&table, "peers", |entry| {

@@ -5,10 +5,7 @@ use super::{Source, away_from_home, between_peers, forbidden, modules};
 use crate::tree::File;
 
 fn source(path: &str, text: &str) -> Source {
-    Source::from(File {
-        path: path.to_owned(),
-        text: text.to_owned(),
-    })
+    Source::from(File::new(path, text))
 }
 
 fn texts(list: &[&str]) -> Vec<String> {
@@ -20,6 +17,7 @@ fn room() -> Crate {
         folder: "gateway-core".to_owned(),
         never: Vec::new(),
         order: texts(&["failure", "health", "pool"]),
+        despite: Vec::new(),
     }
 }
 
@@ -45,6 +43,17 @@ fn arrows_downward_and_within_are_free() {
         "#[cfg(test)]\nmod tests {\n    use crate::pool::Pool;\n}\n// crate::pool\n",
     );
     assert!(modules::judge(&room(), &[downward, in_test]).is_empty());
+}
+
+#[test]
+fn a_known_arrow_upward_is_free_until_it_is_gone() {
+    let room = Crate {
+        despite: texts(&["health -> pool"]),
+        ..room()
+    };
+    let upward = source("gateway-core/src/health.rs", "use crate::pool::Pool;\n");
+    assert!(modules::judge(&room, &[upward]).is_empty());
+    assert_eq!(modules::judge(&room, &[]).len(), 1);
 }
 
 #[test]

@@ -12,6 +12,8 @@ pub(crate) struct Function {
     pub(crate) lines: usize,
     /// Arguments, a receiver not counted.
     pub(crate) arguments: usize,
+    /// Branches and loops in the body.
+    pub(crate) branches: usize,
     /// Is the body one `match` with no branch or loop inside?
     pub(crate) is_flat_match: bool,
 }
@@ -47,6 +49,7 @@ fn function(code: &str, start: usize) -> Option<Function> {
         line,
         lines: line_of(code, end) - line + 1,
         arguments: arguments(code.get(open + 1..close)?),
+        branches: branches(code.get(body + 1..end)?),
         is_flat_match: is_flat_match(code.get(body + 1..end)?),
     })
 }
@@ -120,12 +123,13 @@ fn is_flat_match(body: &str) -> bool {
         return false;
     };
     let is_whole = closing(body, "match ".len() + open) == Some(body.len() - 1);
-    let words = body.split(|c: char| !c.is_alphanumeric() && c != '_');
-    is_whole
-        && words
-            .filter(|w| matches!(*w, "for" | "if" | "loop" | "match" | "while"))
-            .count()
-            == 1
+    is_whole && branches(body) == 1
+}
+
+fn branches(body: &str) -> usize {
+    body.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| matches!(*word, "for" | "if" | "loop" | "match" | "while"))
+        .count()
 }
 
 #[cfg(test)]
