@@ -66,13 +66,14 @@ impl Sources {
         self.push(name.to_owned(), PathBuf::from(name), text)
     }
 
-    /// Reads a file, unless a text of that name is here already.
+    /// Reads a file, unless a text of that name is here already. Paths in it become absolute.
     ///
     /// # Errors
     /// Those of reading; [`io::ErrorKind::InvalidData`] for a file that is not UTF-8 or is larger
     /// than [`MAX_BYTES`].
     pub fn open(&mut self, path: &Path) -> io::Result<SourceId> {
-        if let Some(known) = self.all.iter().position(|one| one.path == path) {
+        let name = path.display().to_string();
+        if let Some(known) = self.all.iter().position(|one| one.name == name) {
             return Ok(SourceId(known));
         }
         if fs::metadata(path)?.len() > MAX_BYTES {
@@ -84,7 +85,7 @@ impl Sources {
         let text = String::from_utf8(fs::read(path)?).map_err(|_| {
             io::Error::new(io::ErrorKind::InvalidData, "the file is not UTF-8 text")
         })?;
-        Ok(self.push(path.display().to_string(), path.to_owned(), text))
+        Ok(self.push(name, std::path::absolute(path)?, text))
     }
 
     /// What the text is called: a path as it was given, or `command line`.

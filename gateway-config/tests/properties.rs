@@ -60,8 +60,7 @@ fn damaged() -> impl Strategy<Value = String> {
         let mut all: Vec<String> = text.chars().map(String::from).collect();
         for (index, put) in hits {
             if !all.is_empty() {
-                let at = index.index(all.len());
-                all[at] = put;
+                *index.get_mut(&mut all) = put;
             }
         }
         all.concat()
