@@ -164,7 +164,7 @@ impl Drop for Conn {
             if let Io::Plain(stream) = &self.io {
                 let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
             }
-        } else if self.may_have_unread() {
+        } else if self.may_have_unread() || !self.output.is_empty() {
             self.close_lingering();
         }
     }

@@ -109,8 +109,18 @@ pub(crate) fn judge(head: &[u8], max_fields: usize) -> Result<Judged<'_>, HeadFa
     let framing = framing(request.headers, minor)?;
     let bytes = match form(method, target)? {
         Form::Absolute { authority, rest } => {
-            Cow::Owned(with_host(method, authority, rest, minor, request.headers))
+            let slash = if rest.starts_with('/') { "" } else { "/" };
+            let target = format!("{slash}{rest}");
+            Cow::Owned(with_host(
+                method,
+                &target,
+                authority,
+                minor,
+                request.headers,
+            ))
         }
+        // Never connected to; said twice it would be compared, and refused in another voice.
+        Form::Authority => Cow::Owned(with_host(method, target, target, minor, request.headers)),
         Form::Other => Cow::Borrowed(head),
     };
     if let Some(host) = host {
@@ -188,7 +198,9 @@ fn length(value: &[u8]) -> Result<u64, HeadFault> {
 enum Form<'a> {
     /// `http://authority/rest`.
     Absolute { authority: &'a str, rest: &'a str },
-    /// Origin-form, authority-form of CONNECT, or `*` of OPTIONS.
+    /// `host:port`, of CONNECT.
+    Authority,
+    /// Origin-form, or `*` of OPTIONS.
     Other,
 }
 
@@ -200,8 +212,8 @@ fn form<'a>(method: &str, target: &'a str) -> Result<Form<'a>, HeadFault> {
         return Err(HeadFault::RequestLine);
     }
     match method {
-        "CONNECT" => authority(target.as_bytes()).map(|()| Form::Other),
         _ if target.starts_with('/') => Ok(Form::Other),
+        "CONNECT" => authority(target.as_bytes()).map(|()| Form::Authority),
         "OPTIONS" if target == "*" => Ok(Form::Other),
         _ => {
             let (scheme, after) = target.split_once("://").ok_or(HeadFault::RequestLine)?;
@@ -265,17 +277,16 @@ fn authority(value: &[u8]) -> Result<(), HeadFault> {
     }
 }
 
-/// RFC 9112 §3.2.2: the authority of an absolute target replaces `Host`.
+/// RFC 9112 §3.2.2: the authority of a target replaces `Host`.
 fn with_host(
     method: &str,
+    target: &str,
     authority: &str,
-    rest: &str,
     minor: u8,
     fields: &[httparse::Header<'_>],
 ) -> Vec<u8> {
-    let slash = if rest.starts_with('/') { "" } else { "/" };
     let mut head =
-        format!("{method} {slash}{rest} HTTP/1.{minor}\r\nHost: {authority}\r\n").into_bytes();
+        format!("{method} {target} HTTP/1.{minor}\r\nHost: {authority}\r\n").into_bytes();
     for field in fields
         .iter()
         .filter(|field| !field.name.eq_ignore_ascii_case("host"))

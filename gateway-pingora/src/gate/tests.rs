@@ -162,8 +162,13 @@ fn one_authority_and_no_other() {
             Err(HeadFault::Authority),
         ),
         (
-            "CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n",
+            "CONNECT a:443 HTTP/1.1\r\nHost: b\r\n\r\n",
             Ok(Framing::None),
+        ),
+        ("CONNECT /a HTTP/1.1\r\nHost: b\r\n\r\n", Ok(Framing::None)),
+        (
+            "CONNECT a@b:1 HTTP/1.1\r\nHost: b\r\n\r\n",
+            Err(HeadFault::Authority),
         ),
         ("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", Ok(Framing::None)),
         (

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gateway_config::model::FailureStyle;
 use gateway_core::failure::Failure;
 use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER,
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{Method, StatusCode, Version};
@@ -19,8 +19,8 @@ use crate::clock;
 use crate::ctx::Ctx;
 use crate::fields::carried;
 
-const OUTCOME: HeaderName = HeaderName::from_static("x-gateway-outcome");
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const OUTCOME: &str = "X-Gateway-Outcome";
+const REQUEST_ID: &str = "X-Request-Id";
 /// How long a tunnel may be silent.
 const TUNNEL_IDLE: Duration = Duration::from_secs(600);
 
@@ -37,7 +37,7 @@ pub(crate) fn head(session: &mut Session, response: &mut ResponseHeader, ctx: &C
     built.set_version(Version::HTTP_11);
     let listed = admitted.site.response_fields.as_deref();
     for (name, value) in carried(&response.headers, listed) {
-        if ![CONTENT_LENGTH, REQUEST_ID].contains(name) {
+        if *name != CONTENT_LENGTH && !name.as_str().eq_ignore_ascii_case(REQUEST_ID) {
             built.append_header(name.clone(), value.clone())?;
         }
     }

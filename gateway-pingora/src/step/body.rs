@@ -41,10 +41,11 @@ pub(crate) async fn run(
     }
     let is_empty = session.is_body_empty();
     if !is_empty && expects_continue(session) {
-        session
-            .write_continue_response()
-            .await
-            .map_err(|_| Failure::ClientGone)?;
+        // An interim answer before the body is no reason to close after it.
+        session.set_close_on_response_before_downstream_finish(false);
+        let written = session.write_continue_response().await;
+        session.set_close_on_response_before_downstream_finish(true);
+        written.map_err(|_| Failure::ClientGone)?;
     }
     if let Body::Buffer(limit) = routed.body {
         let mut held = shared.body_memory.hold();

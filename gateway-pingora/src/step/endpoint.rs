@@ -7,9 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use gateway_core::node::NodeView;
 use http::Method;
-use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
-};
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use pingora_core::Result;
 use pingora_http::ResponseHeader;
 use pingora_proxy::Session;
@@ -22,7 +20,7 @@ use crate::endpoint::Endpoint;
 use crate::pools::LivePool;
 use crate::serving::Shared;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REQUEST_ID: &str = "X-Request-Id";
 
 /// Answers.
 ///

@@ -51,7 +51,13 @@ pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
             return error;
         }
         Reached::Answered => (Try::Lost, lost(&error, &attempt, routed, ctx)),
-        Reached::Nothing | Reached::Sent => unanswered(&error, &attempt, routed, ctx),
+        Reached::Nothing => (
+            Try::Unsent,
+            Failure::Internal {
+                because: error.to_string(),
+            },
+        ),
+        Reached::Sent => unanswered(&error, &attempt, routed, ctx),
     };
     if matches!(failure, Failure::OutcomeUnknown(_)) {
         let moves = routed.pool.state.exchange_failed(attempt.slot.node(), now);

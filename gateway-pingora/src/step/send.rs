@@ -17,9 +17,9 @@ use crate::connections_out::ConnectionsOut;
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
 use crate::fields::carried;
 
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const FORWARDED_FOR: &str = "X-Forwarded-For";
+const FORWARDED_PROTO: &str = "X-Forwarded-Proto";
+const REQUEST_ID: &str = "X-Request-Id";
 
 /// Counts the request on its connection; the last one a connection may carry closes it.
 pub(crate) fn count(connections: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx) {
@@ -92,14 +92,15 @@ pub(crate) fn body(
 
 /// Fields that are always made here.
 fn is_ours(name: &HeaderName) -> bool {
-    [
-        HOST,
-        CONTENT_LENGTH,
+    let ours = [
+        HOST.as_str(),
+        CONTENT_LENGTH.as_str(),
         FORWARDED_FOR,
         FORWARDED_PROTO,
         REQUEST_ID,
-    ]
-    .contains(name)
+    ];
+    ours.iter()
+        .any(|ours| ours.eq_ignore_ascii_case(name.as_str()))
 }
 
 fn set_host(
@@ -178,7 +179,7 @@ fn set_forwarding(
         _ => "1.1 gatewayd",
     };
     // RFC 9110 §7.6.3: what earlier hops wrote stays in front, where it is carried at all.
-    built.append_header(http::header::VIA, HeaderValue::from_static(via))?;
+    built.append_header("Via", HeaderValue::from_static(via))?;
     built.insert_header(REQUEST_ID, admitted.id.as_str())?;
     let proto = if admitted.client.listening.is_tls() {
         "https"

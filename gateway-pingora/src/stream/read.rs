@@ -259,8 +259,12 @@ impl Conn {
         Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, fault)))
     }
 
-    /// Nothing more is handed on; watches for the client's end and for the node's deadline.
+    /// Nothing more is handed on; watches for the client's end and for the node's deadline. Whoever
+    /// waits here has nothing more to write for now, so what was gathered goes out.
     fn poll_complete(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Poll::Ready(Err(error)) = self.poll_drain(cx) {
+            return Poll::Ready(Err(error));
+        }
         ready!(self.poll_watch(cx))?;
         while self.input.len() < READ_AHEAD {
             match ready!(self.poll_fill(cx))? {

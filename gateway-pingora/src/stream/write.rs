@@ -71,7 +71,7 @@ impl Conn {
     }
 
     /// Writes what has been gathered.
-    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.output.is_empty() {
             let count = ready!(self.poll_once(cx, &[]))?;
             self.output.drain(..count.min(self.output.len()));
