@@ -12,8 +12,14 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, Stream
 #[derive(Debug)]
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    der: CertificateDer<'static>,
+    trust: Trust,
     pem: String,
+}
+
+/// What a party needs to trust an authority.
+#[derive(Clone, Debug)]
+pub struct Trust {
+    root: CertificateDer<'static>,
 }
 
 /// A certificate with its key.
@@ -35,10 +41,10 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let cert = params.self_signed(&key).expect("a self-signed certificate");
-        let (der, pem) = (cert.der().clone(), cert.pem());
+        let (root, pem) = (cert.der().clone(), cert.pem());
         Self {
             issuer: Issuer::new(params, key),
-            der,
+            trust: Trust { root },
             pem,
         }
     }
@@ -72,6 +78,14 @@ impl Authority {
         }
     }
 
+    /// What others need to trust it.
+    #[must_use]
+    pub fn trust(&self) -> Trust {
+        self.trust.clone()
+    }
+}
+
+impl Trust {
     /// A client's end of TLS that trusts this authority only.
     #[must_use]
     pub fn client(
@@ -80,7 +94,7 @@ impl Authority {
         socket: TcpStream,
     ) -> StreamOwned<ClientConnection, TcpStream> {
         let mut roots = RootCertStore::empty();
-        roots.add(self.der.clone()).expect("our own authority");
+        roots.add(self.root.clone()).expect("our own authority");
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("protocol versions")

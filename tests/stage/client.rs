@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use crate::certs::Authority;
+use crate::certs::Trust;
 use crate::inbox::{Inbox, broken, latin};
 use crate::message::{Head, Request};
 use crate::wire::Wire;
@@ -95,12 +95,10 @@ impl Conversation {
         Self::over(Wire::Clear(connect(addr)))
     }
 
-    /// Connects with TLS, trusting `authority`, asking for `name`.
+    /// Connects with TLS, trusting so much, asking for `name`.
     #[must_use]
-    pub fn open_tls(addr: SocketAddr, authority: &Authority, name: &str) -> Self {
-        Self::over(Wire::TlsClient(Box::new(
-            authority.client(name, connect(addr)),
-        )))
+    pub fn open_tls(addr: SocketAddr, trust: &Trust, name: &str) -> Self {
+        Self::over(Wire::TlsClient(Box::new(trust.client(name, connect(addr)))))
     }
 
     fn over(wire: Wire) -> Self {
@@ -134,6 +132,12 @@ impl Conversation {
     pub fn sends(&mut self, request: &Request) -> &mut Self {
         self.expects_answer_to(request.method());
         self.says(request.bytes())
+    }
+
+    /// Sends only these bytes of a request.
+    pub fn sends_part(&mut self, request: &Request, part: &[u8]) -> &mut Self {
+        self.expects_answer_to(request.method());
+        self.says(part)
     }
 
     /// Sends a request and reads its answer.

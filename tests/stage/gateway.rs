@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,8 +11,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::client::{Answer, Conversation, ask};
-use crate::log::Lines;
+use crate::certs::Trust;
+use crate::client::{Answer, Conversation};
+use crate::log::{Entry, Lines};
 use crate::message::Request;
 use crate::node::Cluster;
 use crate::scratch::Scratch;
@@ -21,45 +22,13 @@ use crate::wait;
 mod effective;
 mod metrics;
 mod plan;
+mod process;
 
 pub use effective::{Effective, duration};
 pub use metrics::Metrics;
 pub use plan::Plan;
-
-/// Where the built binary lies.
-///
-/// # Panics
-/// When it has not been built.
-#[must_use]
-pub fn binary() -> PathBuf {
-    let path = named_by_environment().unwrap_or_else(beside_this_program);
-    assert!(
-        path.is_file(),
-        "{} is missing: run `cargo xtask test`, or `cargo build -p gatewayd` first",
-        path.display()
-    );
-    path
-}
-
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the stage's only setting: which binary to drive"
-)]
-fn named_by_environment() -> Option<PathBuf> {
-    std::env::var_os("GATEWAYD").map(PathBuf::from)
-}
-
-fn beside_this_program() -> PathBuf {
-    let this = std::env::current_exe().expect("the path of this program");
-    let directory = this.parent().expect("a program lies in a directory");
-    let is_test = directory.file_name().is_some_and(|name| name == "deps");
-    let built = if is_test {
-        directory.parent().unwrap_or(directory)
-    } else {
-        directory
-    };
-    built.join("gatewayd")
-}
+use process::spawn;
+pub use process::{Ended, binary, runs};
 
 /// A gateway process under way.
 #[derive(Debug)]
@@ -69,17 +38,7 @@ pub struct Door {
     log: Arc<Lines>,
     access: Arc<Lines>,
     scratch: Scratch,
-}
-
-/// A gateway process that has ended.
-#[derive(Debug)]
-pub struct Ended {
-    /// How.
-    pub status: ExitStatus,
-    /// What it printed.
-    pub stdout: String,
-    /// What it complained of.
-    pub stderr: String,
+    trust: Option<Trust>,
 }
 
 impl Door {
@@ -95,8 +54,13 @@ impl Door {
         Plan::configured(text).opens()
     }
 
-    fn start(arguments: &[OsString], scratch: Scratch) -> Self {
-        let mut child = spawn(arguments);
+    fn start(
+        program: &Path,
+        arguments: &[OsString],
+        scratch: Scratch,
+        trust: Option<Trust>,
+    ) -> Self {
+        let mut child = spawn(program, arguments);
         let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
         let access = Lines::follow(child.stdout.take().expect("a piped stdout"));
         let child = Mutex::new(child);
@@ -114,6 +78,7 @@ impl Door {
             log,
             access,
             scratch,
+            trust,
         }
     }
 
@@ -135,6 +100,15 @@ impl Door {
         &self.access
     }
 
+    /// Waits for a line of the access log.
+    #[track_caller]
+    #[must_use]
+    pub fn access_line(&self, fits: impl Fn(&Entry) -> bool) -> Entry {
+        wait::value("a line in the access log", wait::SOON, || {
+            self.access.entries().into_iter().find(&fits)
+        })
+    }
+
     /// The directory its files lie in.
     #[must_use]
     pub fn scratch(&self) -> &Scratch {
@@ -144,14 +118,17 @@ impl Door {
     /// A fresh connection to it.
     #[must_use]
     pub fn connect(&self) -> Conversation {
-        Conversation::open(self.addr)
+        match &self.trust {
+            None => Conversation::open(self.addr),
+            Some(trust) => Conversation::open_tls(self.addr, trust, "door.test"),
+        }
     }
 
     /// Asks on a connection of its own.
     #[track_caller]
     #[must_use]
     pub fn ask(&self, request: &Request) -> Answer {
-        ask(self.addr, request)
+        self.connect().asks(request)
     }
 
     /// `GET` on a connection of its own.
@@ -166,6 +143,17 @@ impl Door {
     #[must_use]
     pub fn post(&self, target: &str, body: &str) -> Answer {
         self.ask(&Request::post(target, body))
+    }
+
+    /// Lets its one worker take everything that was sent to it before.
+    ///
+    /// A worker reads its sockets in the order in which they became readable, so what was sent
+    /// before the last of these round trips began has been read when it ends.
+    #[track_caller]
+    pub fn settles(&self) {
+        for _ in 0..5 {
+            self.get("/health").is(200);
+        }
     }
 
     /// What its `/ready` says of a node.
@@ -246,42 +234,6 @@ impl Drop for Door {
         let _ = child.kill();
         let _ = child.wait();
     }
-}
-
-/// Runs the binary with these arguments to its end.
-///
-/// # Panics
-/// When it does not end by itself.
-#[track_caller]
-pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
-    let arguments: Vec<OsString> = arguments.iter().map(|a| a.as_ref().into()).collect();
-    let mut child = spawn(&arguments);
-    let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
-    let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
-    let ended = wait::maybe(wait::SOON, || child.try_wait().expect("a child of ours"));
-    let Some(status) = ended else {
-        let _ = child.kill();
-        let _ = child.wait();
-        panic!("still running with {arguments:?}: {}", log.all().join("\n"));
-    };
-    wait::maybe(Duration::from_secs(1), || {
-        (Arc::strong_count(&log) == 1 && Arc::strong_count(&out) == 1).then_some(())
-    });
-    Ended {
-        status,
-        stdout: out.all().join("\n"),
-        stderr: log.all().join("\n"),
-    }
-}
-
-fn spawn(arguments: &[OsString]) -> Child {
-    Command::new(binary())
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the gateway's binary starts")
 }
 
 fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {

@@ -89,6 +89,18 @@ impl Entry {
         self.text("message")
     }
 
+    /// Its fields beside level and message, in one object.
+    #[must_use]
+    pub fn flat(&self) -> Value {
+        self.value.get("fields").unwrap_or(&self.value).clone()
+    }
+
+    /// Whether this text stands anywhere in it.
+    #[must_use]
+    pub fn holds(&self, text: &str) -> bool {
+        self.value.to_string().contains(text)
+    }
+
     /// A field, `null` when absent.
     #[must_use]
     pub fn field(&self, name: &str) -> &Value {

@@ -4,7 +4,7 @@
 //! [`way`] lists the ways to treat a request, [`ready`] the shapes of the readiness document; both
 //! may be changed at any moment. Nodes of one [`Cluster`] share their [`store`].
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -21,6 +21,7 @@ mod ready;
 mod record;
 mod serve;
 mod store;
+mod switches;
 mod way;
 
 pub use cluster::Cluster;
@@ -28,18 +29,9 @@ pub use ready::Ready;
 pub use record::Seen;
 use record::{Record, lock};
 pub use store::Store;
+pub use switches::Greeting;
+use switches::Switches;
 pub use way::{Framing, Reply, Way};
-
-/// What a node does with a fresh connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Greeting {
-    /// Serves it.
-    Normal,
-    /// Ends it with a TCP reset.
-    Resets,
-    /// Takes it and never says a word, not even a handshake.
-    Silent,
-}
 
 /// A running stand-in node.
 #[derive(Debug)]
@@ -62,34 +54,16 @@ struct Inner {
     connections: Mutex<HashMap<u64, TcpStream>>,
 }
 
-#[derive(Debug)]
-struct Switches {
-    greeting: Greeting,
-    ready: Ready,
-    next: VecDeque<Way>,
-    always: Way,
-    idle: Duration,
-    most_requests: usize,
-}
-
 impl Node {
     /// Starts a node over `store`; with an identity it speaks TLS.
     #[must_use]
     pub fn start(name: &str, store: Arc<Store>, tls: Option<&Identity>) -> Self {
-        let switches = Switches {
-            greeting: Greeting::Normal,
-            ready: Ready::serving(name, true),
-            next: VecDeque::new(),
-            always: Way::Plainly,
-            idle: Duration::from_secs(5),
-            most_requests: 1000,
-        };
         let inner = Arc::new(Inner {
             name: name.to_owned(),
             tls: tls.map(Identity::config),
             store,
             record: Record::default(),
-            switches: Mutex::new(switches),
+            switches: Mutex::new(Switches::normal(name)),
             gate: (Mutex::new(0), Condvar::new()),
             is_open: AtomicBool::new(false),
             accepted: AtomicU64::new(0),
@@ -145,41 +119,6 @@ impl Node {
         }
     }
 
-    /// Treats every request so from now on, probes excepted.
-    pub fn always(&self, way: Way) {
-        lock(&self.inner.switches).always = way;
-    }
-
-    /// Treats the next requests so, one each, then as [`Node::always`] says.
-    pub fn next(&self, ways: impl IntoIterator<Item = Way>) {
-        lock(&self.inner.switches).next.extend(ways);
-    }
-
-    /// Answers probes so from now on.
-    pub fn is_ready(&self, ready: Ready) {
-        lock(&self.inner.switches).ready = ready;
-    }
-
-    /// Says `"serving": …` from now on.
-    pub fn says_serving(&self, serving: bool) {
-        self.is_ready(Ready::serving(self.name(), serving));
-    }
-
-    /// Treats fresh connections so from now on.
-    pub fn greets(&self, greeting: Greeting) {
-        lock(&self.inner.switches).greeting = greeting;
-    }
-
-    /// Ends connections idle for so long; 5 s unless changed.
-    pub fn closes_idle_after(&self, idle: Duration) {
-        lock(&self.inner.switches).idle = idle;
-    }
-
-    /// Ends a connection after so many requests; 1000 unless changed.
-    pub fn closes_after_requests(&self, most: usize) {
-        lock(&self.inner.switches).most_requests = most;
-    }
-
     /// Lets every request that is [`Way::Held`] so far be answered.
     pub fn lets_go(&self) {
         *lock(&self.inner.gate.0) += 1;
@@ -221,6 +160,12 @@ impl Node {
         self.inner.record.most_in_flight()
     }
 
+    /// Connections open at this moment, those of probes included.
+    #[must_use]
+    pub fn open_connections(&self) -> usize {
+        lock(&self.inner.connections).len()
+    }
+
     /// Connections it accepted, those of probes included.
     #[must_use]
     pub fn accepted(&self) -> u64 {
@@ -236,22 +181,6 @@ impl Drop for Node {
 }
 
 impl Inner {
-    fn greeting(&self) -> Greeting {
-        lock(&self.switches).greeting
-    }
-
-    fn ready_shape(&self) -> Ready {
-        lock(&self.switches).ready.clone()
-    }
-
-    fn idle_limit(&self) -> Duration {
-        lock(&self.switches).idle
-    }
-
-    fn most_requests(&self) -> usize {
-        lock(&self.switches).most_requests
-    }
-
     fn is_closing(&self) -> bool {
         !self.is_open.load(Ordering::SeqCst)
     }
@@ -263,9 +192,7 @@ impl Inner {
             return None;
         }
         self.record.request(seen.clone());
-        let mut switches = lock(&self.switches);
-        let next = switches.next.pop_front().or_else(|| self.store.next_way());
-        Some(next.unwrap_or_else(|| switches.always.clone()))
+        Some(self.next_way())
     }
 
     /// Waits for the next opening of the gate; false when `is_over` says so first.

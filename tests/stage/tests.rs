@@ -76,10 +76,10 @@ fn a_node_with_tls_shows_its_own_name() {
     let authority = Authority::new();
     let cluster = Cluster::with_tls(&["a"], &authority);
 
-    let mut client = Conversation::open_tls(cluster["a"].addr(), &authority, "a");
+    let mut client = Conversation::open_tls(cluster["a"].addr(), &authority.trust(), "a");
     client.asks(&Request::get("/schema")).is(200);
 
-    let mut mistaken = Conversation::open_tls(cluster["a"].addr(), &authority, "b");
+    let mut mistaken = Conversation::open_tls(cluster["a"].addr(), &authority.trust(), "b");
     mistaken.sends(&Request::get("/schema"));
     assert!(!mistaken.listens().is_ok_and(|answer| answer.is_some()));
     assert_eq!(cluster["a"].seen().len(), 1);

@@ -45,7 +45,7 @@ fn every_observation_leads_to_its_verdict() {
         vector.content.prepares(node);
     }
     let door = Door::before(&cluster)
-        .set("--health-timeout", "700")
+        .set("--health-interval", "700")
         .without_waiting()
         .opens();
     wait::until("the first round of probes", wait::SOON, || {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use toml::{Table, Value};
 
 use super::{Plan, runs};
+use crate::scratch::Scratch;
 
 /// The expanded configuration.
 #[derive(Clone, Debug)]
@@ -14,14 +15,19 @@ pub struct Effective {
 }
 
 impl Plan {
+    /// What `--print-config` prints.
+    #[must_use]
+    pub fn prints_config(self) -> String {
+        let ended = runs(&self.switch("--print-config").arguments());
+        assert!(ended.status.success(), "--print-config: {}", ended.stderr);
+        ended.stdout
+    }
+
     /// What `--print-config` prints, expanded by `gatewayd effective`.
     #[must_use]
     pub fn effective(self) -> Effective {
-        let file = self.scratch.file("printed.toml", "");
-        let printed = self.switch("--print-config");
-        let ended = runs(&printed.arguments());
-        assert!(ended.status.success(), "--print-config: {}", ended.stderr);
-        std::fs::write(&file, &ended.stdout).expect("our own file");
+        let scratch = Scratch::new();
+        let file = scratch.file("printed.toml", self.prints_config());
         let ended = runs(&["effective".into(), file]);
         assert!(ended.status.success(), "effective: {}", ended.stderr);
         let table = ended.stdout.parse();

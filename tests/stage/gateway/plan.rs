@@ -1,8 +1,10 @@
 //! How a gateway is to be started.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use super::{Door, Ended, runs};
+use super::{Door, Ended, binary, runs};
+use crate::certs::{Authority, Trust};
 use crate::node::Cluster;
 use crate::scratch::Scratch;
 use crate::wait;
@@ -10,10 +12,12 @@ use crate::wait;
 /// A command line in the making.
 #[derive(Debug)]
 pub struct Plan {
+    program: PathBuf,
     start: Vec<OsString>,
     flags: Vec<(String, Option<String>)>,
     pub(super) scratch: Scratch,
     waits_for_nodes: bool,
+    trust: Option<Trust>,
 }
 
 impl Plan {
@@ -32,12 +36,14 @@ impl Plan {
     #[must_use]
     pub fn alone() -> Self {
         let plan = Self {
+            program: binary(),
             start: vec!["front-door".into(), "127.0.0.1:0".into()],
             flags: Vec::new(),
             scratch: Scratch::new(),
             waits_for_nodes: false,
+            trust: None,
         };
-        plan.set("--health-interval", "100").set("--workers", "1")
+        plan.set("--health-interval", "250").set("--workers", "1")
     }
 
     /// The same with exactly these arguments after the address, defaults of the stage apart.
@@ -56,11 +62,23 @@ impl Plan {
         let scratch = Scratch::new();
         let file = scratch.file("gateway.toml", text);
         Self {
+            program: binary(),
             start: vec!["run".into(), "--config".into(), file.into()],
             flags: Vec::new(),
             scratch,
             waits_for_nodes: false,
+            trust: None,
         }
+    }
+
+    /// Calls the binary by another name, without naming a subcommand.
+    #[must_use]
+    pub fn called(mut self, name: &str) -> Self {
+        let path = self.scratch.path().join(name);
+        std::os::unix::fs::symlink(&self.program, &path).expect("a link in our own directory");
+        self.program = path;
+        self.start.remove(0);
+        self
     }
 
     /// Adds a flag with a value.
@@ -91,6 +109,13 @@ impl Plan {
         self.flag(flag, &path.to_string_lossy())
     }
 
+    /// Speaks TLS to it, as `door.test` under this authority.
+    #[must_use]
+    pub fn over_tls(mut self, authority: &Authority) -> Self {
+        self.trust = Some(authority.trust());
+        self
+    }
+
     /// Does not wait for a node to be in rotation.
     #[must_use]
     pub fn without_waiting(mut self) -> Self {
@@ -102,7 +127,7 @@ impl Plan {
     #[must_use]
     pub fn opens(self) -> Door {
         let (arguments, waits) = (self.arguments(), self.waits_for_nodes);
-        let door = Door::start(&arguments, self.scratch);
+        let door = Door::start(&self.program, &arguments, self.scratch, self.trust);
         if waits {
             wait::until("all nodes in rotation", wait::SOON, || {
                 let ready = door.get("/ready").json();

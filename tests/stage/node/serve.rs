@@ -159,6 +159,10 @@ fn probe(wire: &mut Wire, ready: &Ready) -> io::Result<Then> {
 fn act(node: &Inner, inbox: &mut Inbox, seen: &Seen, way: Way) -> io::Result<Then> {
     let wire = &mut inbox.wire;
     match way {
+        Way::After(delay, way) => match sleep_unless_gone(wire, delay) {
+            true => act(node, inbox, seen, *way),
+            false => Ok(Then::Ends),
+        },
         Way::Plainly => say(wire, seen, &from_store(node, seen)),
         Way::Held => match node.waits_at_gate(|| is_gone(wire)) {
             true => say(wire, seen, &from_store(node, seen)),

@@ -8,6 +8,8 @@ use crate::message::{chunked, to_byte};
 /// What a node does with a request once it has read it.
 #[derive(Clone, Debug)]
 pub enum Way {
+    /// Does this, but not before so much time has gone by.
+    After(Duration, Box<Way>),
     /// Sends a part of the announced body and ends the connection.
     BreaksOffInBody,
     /// Ends the connection without a byte.

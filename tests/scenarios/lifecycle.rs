@@ -1,0 +1,246 @@
+//! Starting, reloading and stopping.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+use gateway_tests::clock;
+use gateway_tests::gateway::{Door, Plan};
+use gateway_tests::message::Request;
+use gateway_tests::node::{Cluster, Node, Way};
+use gateway_tests::wait;
+use nix::sys::signal::Signal;
+
+#[test]
+fn asked_to_stop_it_finishes_what_is_in_flight_and_exits_0() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::Held);
+    let door = Door::before(&cluster).opens();
+    let mut client = door.connect();
+    client.sends(&Request::post("/sql", "in flight"));
+    wait::until("in flight", wait::SOON, || cluster["a"].in_flight() == 1);
+
+    door.stops();
+    refuses_connections(&door);
+    assert!(door.is_running());
+    cluster["a"].lets_go();
+
+    let answer = client.hears();
+    answer.is(200);
+    assert_eq!(answer.field("connection"), Some("close"));
+    assert!(door.ends_within(wait::SOON).success());
+    assert_eq!(cluster.times_seen("in flight"), 1);
+}
+
+#[test]
+fn while_it_drains_ready_says_unavailable() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::Held);
+    let door = Door::before(&cluster).opens();
+    let mut client = door.connect();
+    client.sends(&Request::post("/sql", "in flight"));
+    wait::until("in flight", wait::SOON, || cluster["a"].in_flight() == 1);
+    let mut observer = door.connect();
+    observer.says("GET /ready HTTP/1.1\r\nHost: d\r\n");
+    door.settles();
+
+    door.stops();
+    refuses_connections(&door);
+    observer.says("\r\n");
+
+    let ready = observer.hears();
+    ready.is(503);
+    assert_eq!(ready.json()["status"], "unavailable");
+    assert_eq!(ready.field("retry-after"), Some("1"));
+    cluster["a"].lets_go();
+    client.hears().is(200);
+    assert!(door.ends_within(wait::SOON).success());
+}
+
+#[test]
+fn an_idle_process_stops_in_well_under_two_seconds() {
+    let cluster = Cluster::of(&["a"]);
+    let door = Door::before(&cluster).opens();
+    let mut idle = door.connect();
+    idle.asks(&Request::get("/schema")).is(200);
+    let begun = clock::now();
+
+    door.stops();
+
+    assert!(door.ends_within(wait::SOON).success());
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "took {:?}",
+        begun.elapsed()
+    );
+    assert!(idle.is_closed_within(wait::SOON));
+}
+
+#[test]
+fn an_interrupt_stops_as_gracefully_as_a_term() {
+    let cluster = Cluster::of(&["a"]);
+    let door = Door::before(&cluster).opens();
+
+    door.signal(Signal::SIGINT);
+
+    assert!(door.ends_within(wait::SOON).success());
+}
+
+#[test]
+fn a_second_request_to_stop_ends_at_once() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGINT, 130)] {
+        let cluster = Cluster::of(&["a"]);
+        cluster.always(&Way::Held);
+        let door = Door::before(&cluster).opens();
+        let mut client = door.connect();
+        client.sends(&Request::post("/sql", "in flight"));
+        wait::until("in flight", wait::SOON, || cluster["a"].in_flight() == 1);
+
+        door.signal(signal);
+        refuses_connections(&door);
+        door.signal(signal);
+
+        let status = door.ends_within(wait::SOON);
+        assert_eq!(status.code(), Some(code), "signal {:?}", status.signal());
+    }
+}
+
+/// Waits until the door accepts nothing more: the sign that it has begun to stop.
+fn refuses_connections(door: &Door) {
+    wait::until("no more connections", wait::SOON, || {
+        std::net::TcpStream::connect(door.addr()).is_err()
+    });
+}
+
+#[test]
+fn hangup_reads_the_cluster_file_again() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let door = with_file(&list(&[&cluster["a"]]));
+    door.sees_in("a");
+    assert_eq!(door.get("/ready").json()["total"], 1);
+
+    fs::write(
+        door.scratch().path().join("cluster.toml"),
+        list(&[&cluster["a"], &cluster["b"]]),
+    )
+    .unwrap();
+    door.signal(Signal::SIGHUP);
+
+    wait::until("the new node", wait::SOON, || {
+        door.get("/ready").json()["total"] == 2
+    });
+    door.sees_in("b");
+    for _ in 0..4 {
+        door.get("/schema").is(200);
+    }
+    assert!(!cluster["b"].seen().is_empty());
+}
+
+#[test]
+fn a_node_that_stays_over_a_reload_keeps_what_is_known_of_it() {
+    let cluster = Cluster::of(&["a", "b", "c"]);
+    cluster["b"].says_serving(false);
+    let door = with_file(&list(&[&cluster["a"], &cluster["b"]]));
+    door.sees_in("a");
+    wait::until("b known", wait::SOON, || {
+        door.node("b")["why"] == "not_serving"
+    });
+
+    fs::write(
+        door.scratch().path().join("cluster.toml"),
+        list(&[&cluster["a"], &cluster["b"], &cluster["c"]]),
+    )
+    .unwrap();
+    door.signal(Signal::SIGHUP);
+    wait::until("the new node", wait::SOON, || {
+        let ready = door.get("/ready").json();
+        assert_eq!(ready["upstreams"][0]["state"], "in");
+        assert_eq!(ready["upstreams"][1]["state"], "out");
+        ready["total"] == 3
+    });
+
+    door.sees_in("c");
+    assert_eq!(cluster["b"].seen().len(), 0);
+}
+
+#[test]
+fn a_cluster_file_that_is_refused_on_hangup_changes_nothing() {
+    let cluster = Cluster::of(&["a"]);
+    let door = with_file(&list(&[&cluster["a"]]));
+    door.sees_in("a");
+    let lines = door.log().all().len();
+
+    fs::write(
+        door.scratch().path().join("cluster.toml"),
+        "[[node]]\nname = \"x\"\n",
+    )
+    .unwrap();
+    door.signal(Signal::SIGHUP);
+    wait::until("a complaint", wait::SOON, || {
+        door.log().all()[lines..]
+            .iter()
+            .any(|line| line.contains("cluster.toml"))
+    });
+
+    assert_eq!(door.get("/ready").json()["total"], 1);
+    door.get("/schema").is(200);
+}
+
+#[test]
+fn a_reload_costs_no_request() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let door = with_file(&list(&[&cluster["a"], &cluster["b"]]));
+    door.sees_in("a");
+    door.sees_in("b");
+    let mut client = door.connect();
+
+    for round in 0..20 {
+        let nodes: &[&Node] = match round % 2 {
+            0 => &[&cluster["a"]],
+            _ => &[&cluster["a"], &cluster["b"]],
+        };
+        fs::write(door.scratch().path().join("cluster.toml"), list(nodes)).unwrap();
+        door.signal(Signal::SIGHUP);
+        wait::until("the reload", wait::SOON, || {
+            client.asks(&Request::get("/schema")).is(200);
+            door.get("/ready").json()["total"] == nodes.len()
+        });
+    }
+}
+
+fn list(nodes: &[&Node]) -> String {
+    let node = |node: &&Node| {
+        format!(
+            "[[node]]\nname = \"{}\"\naddr = \"{}\"\n",
+            node.name(),
+            node.addr()
+        )
+    };
+    let nodes: Vec<String> = nodes.iter().map(node).collect();
+    format!("schema_leader = \"a\"\n{}", nodes.concat())
+}
+
+fn with_file(text: &str) -> Door {
+    Plan::alone()
+        .file("--cluster", "cluster.toml", text)
+        .opens()
+}
+
+#[test]
+fn called_bigproxy_it_is_a_front_door() {
+    let cluster = Cluster::of(&["a"]);
+    let door = Door::before(&cluster).called("bigproxy").opens();
+
+    door.get("/schema").is(200);
+}
+
+#[test]
+fn the_printed_configuration_serves_as_the_flags_do() {
+    let cluster = Cluster::of(&["a"]);
+    let printed = Door::before(&cluster).switch("--allow-ops").prints_config();
+    let door = Door::configured(&printed);
+    door.sees_in("a");
+
+    door.get("/verify").is(200);
+    door.get("/internal/query").fails_with(404, "no_such_route");
+}

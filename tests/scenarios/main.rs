@@ -1,0 +1,22 @@
+//! One claim per test, its name the claim: the rules of the front door that no vector file holds.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "tests: whatever is missing is a failed claim"
+)]
+
+mod answers;
+mod bodies;
+mod connections;
+mod endpoints;
+mod health;
+mod identity;
+mod lifecycle;
+mod logs;
+mod retry;
+mod rotation;
+mod selection;
+mod tls;
+mod upgrade;

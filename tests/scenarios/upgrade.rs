@@ -1,0 +1,104 @@
+//! Protocol switches: a route that allows them, and doors that do not.
+
+use std::thread;
+
+use gateway_tests::gateway::Door;
+use gateway_tests::message::Request;
+use gateway_tests::node::{Cluster, Way};
+use gateway_tests::wait;
+
+const UPGRADES: usize = 2_000;
+const CLIENTS: usize = 4;
+
+fn upgrade() -> Request {
+    Request::get("/live")
+        .field("Connection", "Upgrade")
+        .field("Upgrade", "echo")
+}
+
+fn edge(cluster: &Cluster) -> Door {
+    let door = Door::configured(&format!(
+        "workers = 1\n\
+         [listeners.edge]\nbind = \"127.0.0.1:0\"\n\
+         [sites.live]\nlistener = \"edge\"\nendpoints = \"live\"\n\
+         [sites.live.routes.all]\npath = \"/\"\nupgrade = true\npool = \"live\"\n\
+         body = {{ stream = \"1 MiB\" }}\n\
+         [pools.live]\nnodes = [{{ name = \"a\", addr = \"{}\" }}]\n\
+         [pools.live.probe]\nevery = \"250ms\"\n",
+        cluster["a"].addr()
+    ));
+    door.sees_in("a");
+    door
+}
+
+#[test]
+fn two_thousand_upgrades_answered_at_once_echo_two_thousand_frames() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::SwitchesAndEchoes);
+    let door = edge(&cluster);
+
+    thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let door = &door;
+            scope.spawn(move || {
+                for number in 0..UPGRADES / CLIENTS {
+                    let frame = format!("frame {number:04} of client {client}");
+                    let mut tunnel = door.connect();
+                    tunnel.asks(&upgrade()).is(101);
+                    tunnel.says(&frame);
+                    assert_eq!(tunnel.hears_bytes(frame.len()), frame.as_bytes());
+                }
+            });
+        }
+    });
+
+    assert_eq!(cluster.requests(), UPGRADES);
+}
+
+#[test]
+fn a_frame_sent_with_the_request_is_echoed_after_the_switch() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::SwitchesAndEchoes);
+    let door = edge(&cluster);
+    let mut tunnel = door.connect();
+
+    tunnel.says([upgrade().bytes().as_slice(), b"early"].concat());
+
+    tunnel.hears().is(101);
+    assert_eq!(tunnel.hears_bytes(5), b"early");
+}
+
+#[test]
+fn a_tunnel_ends_with_its_node() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::SwitchesAndEchoes);
+    let door = edge(&cluster);
+    let mut tunnel = door.connect();
+    tunnel.asks(&upgrade()).is(101);
+
+    cluster["a"].dies();
+
+    assert!(tunnel.is_closed_within(wait::SOON));
+}
+
+#[test]
+fn a_front_door_carries_no_upgrade() {
+    let cluster = Cluster::of(&["a"]);
+    let door = Door::before(&cluster).opens();
+
+    door.ask(
+        &Request::get("/schema")
+            .field("Connection", "Upgrade")
+            .field("Upgrade", "echo"),
+    )
+    .is(200);
+
+    let seen = cluster["a"].seen();
+    assert_eq!(
+        (
+            seen[0].head.first("upgrade"),
+            seen[0].head.first("connection")
+        ),
+        (None, None)
+    );
+}

@@ -1,0 +1,92 @@
+//! The binary itself: where it lies, and running it to its end.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::log::Lines;
+use crate::wait;
+
+/// Where the built binary lies.
+///
+/// # Panics
+/// When it has not been built.
+#[must_use]
+pub fn binary() -> PathBuf {
+    let path = named_by_environment().unwrap_or_else(beside_this_program);
+    assert!(
+        path.is_file(),
+        "{} is missing: run `cargo xtask test`, or `cargo build -p gatewayd` first",
+        path.display()
+    );
+    path
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the stage's only setting: which binary to drive"
+)]
+fn named_by_environment() -> Option<PathBuf> {
+    std::env::var_os("GATEWAYD").map(PathBuf::from)
+}
+
+fn beside_this_program() -> PathBuf {
+    let this = std::env::current_exe().expect("the path of this program");
+    let directory = this.parent().expect("a program lies in a directory");
+    let is_test = directory.file_name().is_some_and(|name| name == "deps");
+    let built = if is_test {
+        directory.parent().unwrap_or(directory)
+    } else {
+        directory
+    };
+    built.join("gatewayd")
+}
+
+/// A gateway process that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// How.
+    pub status: ExitStatus,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained of.
+    pub stderr: String,
+}
+
+/// Runs the binary with these arguments to its end.
+///
+/// # Panics
+/// When it does not end by itself.
+#[track_caller]
+pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
+    let arguments: Vec<OsString> = arguments.iter().map(|a| a.as_ref().into()).collect();
+    let mut child = spawn(&binary(), &arguments);
+    let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
+    let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
+    let ended = wait::maybe(wait::SOON, || child.try_wait().expect("a child of ours"));
+    let Some(status) = ended else {
+        let _ = child.kill();
+        let _ = child.wait();
+        panic!("still running with {arguments:?}: {}", log.all().join("\n"));
+    };
+    wait::maybe(Duration::from_secs(1), || {
+        (Arc::strong_count(&log) == 1 && Arc::strong_count(&out) == 1).then_some(())
+    });
+    Ended {
+        status,
+        stdout: out.all().join("\n"),
+        stderr: log.all().join("\n"),
+    }
+}
+
+pub(super) fn spawn(program: &Path, arguments: &[OsString]) -> Child {
+    Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the gateway's binary starts")
+}
