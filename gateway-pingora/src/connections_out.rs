@@ -27,3 +27,17 @@ impl ConnectionsOut {
         *count
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_that_is_used_again_starts_again() {
+        let connections = ConnectionsOut::default();
+        assert_eq!(connections.count(7, false), 1);
+        assert_eq!(connections.count(7, true), 2);
+        assert_eq!(connections.count(8, false), 1);
+        assert_eq!(connections.count(7, false), 1);
+    }
+}

@@ -26,3 +26,24 @@ impl Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_raw_path_exactly_and_only_to_read() {
+        assert_eq!(Endpoint::of("GET", b"/ready"), Some(Endpoint::Ready));
+        assert_eq!(Endpoint::of("HEAD", b"/health?x"), Some(Endpoint::Health));
+        for (method, target) in [
+            ("POST", &b"/ready"[..]),
+            ("GET", b"/ready/"),
+            ("GET", b"//ready"),
+            ("GET", b"/Ready"),
+            ("GET", b"/%72eady"),
+            ("get", b"/ready"),
+        ] {
+            assert_eq!(Endpoint::of(method, target), None, "{method}");
+        }
+    }
+}

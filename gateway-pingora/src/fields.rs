@@ -64,3 +64,45 @@ pub(crate) fn carried<'a>(
         !nominated.ends(name) && listed.is_none_or(|listed| listed.contains(name))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut fields = HeaderMap::new();
+        for (name, value) in lines {
+            fields.append(*name, HeaderValue::from_static(value));
+        }
+        fields
+    }
+
+    fn names(fields: &HeaderMap, listed: Option<&[HeaderName]>) -> Vec<String> {
+        carried(fields, listed)
+            .map(|(name, _)| name.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn what_connection_names_ends_here_and_so_does_what_always_does() {
+        let fields = fields(&[
+            ("connection", "close, X-A"),
+            ("connection", "x-b"),
+            ("x-a", "1"),
+            ("x-b", "1"),
+            ("x-c", "1"),
+            ("te", "trailers"),
+            ("upgrade", "h2c"),
+            ("keep-alive", "1"),
+        ]);
+        assert_eq!(names(&fields, None), ["x-c"]);
+    }
+
+    #[test]
+    fn a_list_carries_every_occurrence_and_nothing_else() {
+        let fields = fields(&[("accept", "a"), ("x-a", "1"), ("accept", "b")]);
+        let listed = [http::header::ACCEPT];
+        assert_eq!(names(&fields, Some(&listed)), ["accept", "accept"]);
+        assert!(names(&fields, Some(&[])).is_empty());
+    }
+}

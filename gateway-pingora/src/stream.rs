@@ -11,6 +11,8 @@
 //! Source: adr/0014 (why a stream of our own), adr/0015.
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub(crate) use read::HeadRefusal;

@@ -36,3 +36,30 @@ pub(crate) fn broken(error: &Error) -> Broken {
         _ => Broken::Node,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handshake_is_told_from_a_connect() {
+        let of = |kind| not_connected(&Error::new(kind));
+        assert_eq!(of(ErrorType::ConnectRefused), Unsent::Connect);
+        assert_eq!(of(ErrorType::ConnectTimedout), Unsent::ConnectTimeout);
+        assert_eq!(of(ErrorType::TLSHandshakeFailure), Unsent::Handshake);
+    }
+
+    #[test]
+    fn what_the_client_broke_is_never_held_against_the_node() {
+        for kind in [ErrorType::ReadTimedout, ErrorType::InvalidHTTPHeader] {
+            assert!(matches!(broken(&Error::new_down(kind)), Broken::Client));
+        }
+        let up = |kind| broken(&Error::new_up(kind));
+        assert!(matches!(
+            up(ErrorType::InvalidHTTPHeader),
+            Broken::NodeUnreadable
+        ));
+        assert!(matches!(up(ErrorType::ConnectionClosed), Broken::Node));
+        assert!(matches!(up(ErrorType::ReadTimedout), Broken::NodeSilent));
+    }
+}

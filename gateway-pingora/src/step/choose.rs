@@ -28,10 +28,8 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
     };
     let can_listen = ctx.body.is_some();
     let slot = slot(session, routed, &ctx.asked, can_listen).await;
-    if matches!(slot, Err(Failure::NoHealthyNode)) {
-        if let Some(admitted) = &ctx.admitted {
-            admitted.site.metrics.no_node.inc();
-        }
+    if let (Err(Failure::NoHealthyNode), Some(admitted)) = (&slot, &ctx.admitted) {
+        admitted.site.metrics.no_node.inc();
     }
     let slot = slot?;
     ctx.asked.tried.add(slot.node().id());

@@ -50,6 +50,7 @@ pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
             error.set_retry(true);
             return error;
         }
+        Reached::Stopped => return error,
         Reached::Answered => (Try::Lost, lost(&error, &attempt, routed, ctx)),
         Reached::Nothing => (
             Try::Unsent,

@@ -32,10 +32,10 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
     let request = session.req_header();
     let (method, target) = (request.method.as_str(), request.raw_path());
 
-    if served.site.endpoints.is_some() {
-        if let Some(endpoint) = Endpoint::of(method, target) {
-            return Ok(Taken::ByUs(endpoint));
-        }
+    if served.site.endpoints.is_some()
+        && let Some(endpoint) = Endpoint::of(method, target)
+    {
+        return Ok(Taken::ByUs(endpoint));
     }
     let matched = served
         .site

@@ -5,11 +5,12 @@
 
 use bytes::Bytes;
 use gateway_config::model::{Body, ForwardedFor, HostSent};
+use gateway_core::failure::Failure;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, Method, Version};
-use pingora_core::{OrErr, Result};
+use pingora_core::{Error, ErrorType, OrErr, Result};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
@@ -78,14 +79,18 @@ pub(crate) fn body(
         }
         return Ok(());
     }
-    if let Body::Stream(limit) = ctx.routed()?.body {
-        if !session.was_upgraded() && session.body_bytes_read() as u64 > limit {
-            ctx.failure = Some(gateway_core::failure::Failure::BodyTooLarge { limit });
-            return pingora_core::Error::e_explain(
-                pingora_core::ErrorType::InvalidHTTPHeader,
-                "the body is longer than its route takes",
-            );
+    if let Body::Stream(limit) = ctx.routed()?.body
+        && !session.was_upgraded()
+        && session.body_bytes_read() as u64 > limit
+    {
+        ctx.failure = Some(Failure::BodyTooLarge { limit });
+        if let Some(attempt) = &mut ctx.attempt {
+            attempt.reached = Reached::Stopped;
         }
+        return Error::e_explain(
+            ErrorType::InternalError,
+            "the body is longer than its route takes",
+        );
     }
     Ok(())
 }
@@ -192,10 +197,8 @@ fn set_forwarding(
         ForwardedFor::Append => after_all_lines(&client.headers, &peer),
         ForwardedFor::Replace => peer.into_bytes(),
     };
-    let hops = HeaderValue::from_bytes(&hops).or_err(
-        pingora_core::ErrorType::InternalError,
-        "the forwarded addresses",
-    )?;
+    let hops = HeaderValue::from_bytes(&hops)
+        .or_err(ErrorType::InternalError, "the forwarded addresses")?;
     built.insert_header(FORWARDED_FOR, hops)
 }
 
