@@ -12,6 +12,7 @@ mod bodies;
 mod connections;
 mod endpoints;
 mod health;
+mod http2;
 mod identity;
 mod lifecycle;
 mod logs;

@@ -93,16 +93,23 @@ impl Trust {
         name: &str,
         socket: TcpStream,
     ) -> StreamOwned<ClientConnection, TcpStream> {
+        let config = Arc::new(self.config());
+        let connection = ClientConnection::new(config, Self::name(name)).expect("a client");
+        StreamOwned::new(connection, socket)
+    }
+
+    pub(crate) fn config(&self) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(self.root.clone()).expect("our own authority");
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("protocol versions")
             .with_root_certificates(roots)
-            .with_no_client_auth();
-        let name = ServerName::try_from(name.to_owned()).expect("a server name");
-        let connection = ClientConnection::new(Arc::new(config), name).expect("a client");
-        StreamOwned::new(connection, socket)
+            .with_no_client_auth()
+    }
+
+    pub(crate) fn name(name: &str) -> ServerName<'static> {
+        ServerName::try_from(name.to_owned()).expect("a server name")
     }
 }
 

@@ -246,15 +246,6 @@ impl Conversation {
     pub fn shrinks_its_window(&self) {
         let _ = socket2::SockRef::from(self.inbox.wire.socket()).set_recv_buffer_size(1);
     }
-
-    /// The certificate chain shown, the application protocol agreed: whether it is HTTP/2.
-    #[must_use]
-    pub fn is_http2(&self) -> bool {
-        match &self.inbox.wire {
-            Wire::TlsClient(stream) => stream.conn.alpn_protocol() == Some(b"h2"),
-            Wire::Clear(_) | Wire::TlsServer(_) => false,
-        }
-    }
 }
 
 /// Sends one request on a connection of its own and reads the answer.

@@ -16,6 +16,7 @@ pub mod certs;
 pub mod client;
 pub mod clock;
 pub mod gateway;
+pub mod http2;
 pub mod inbox;
 pub mod log;
 pub mod message;

@@ -1,0 +1,157 @@
+//! The same door over HTTP/2.
+
+use gateway_tests::certs::Authority;
+use gateway_tests::gateway::Door;
+use gateway_tests::http2::{Http2, head};
+use gateway_tests::node::{Cluster, Way};
+use gateway_tests::wait;
+
+fn door(cluster: &Cluster) -> (Door, Http2) {
+    let authority = Authority::new();
+    let identity = authority.signs(&["door.test"]);
+    let door = Door::before(cluster)
+        .file("--tls-cert", "door.pem", &identity.cert_pem)
+        .file("--tls-key", "door.key", &identity.key_pem)
+        .over_tls(&authority)
+        .opens();
+    let client = Http2::open(door.addr(), &authority.trust(), "door.test");
+    (door, client)
+}
+
+#[test]
+fn http2_is_agreed_on_and_the_node_is_asked_in_http_1_1() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, client) = door(&cluster);
+    assert_eq!(client.protocol(), Some(&b"h2"[..]));
+
+    let answer = client.asks("POST", "/sql", b"select");
+
+    assert_eq!(
+        (answer.status, answer.json()["echo"].as_str()),
+        (200, Some("select"))
+    );
+    let seen = &cluster["a"].seen()[0];
+    assert_eq!(seen.head.start, "POST /sql HTTP/1.1");
+    assert_eq!(
+        seen.head.first("host"),
+        Some(cluster["a"].addr().to_string().as_str())
+    );
+    assert_eq!(seen.head.first("content-length"), Some("6"));
+    assert_eq!(seen.head.first("x-forwarded-proto"), Some("https"));
+}
+
+#[test]
+fn header_lists_hold_in_http2_too() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, client) = door(&cluster);
+    let mut request = head("GET", "/schema");
+    for (name, value) in [
+        ("authorization", "Basic eDp5"),
+        ("x-big-wire", "7"),
+        ("cookie", "a=b"),
+        ("x-forwarded-for", "1.2.3.4"),
+    ] {
+        request.headers_mut().append(name, value.parse().unwrap());
+    }
+
+    let answer = client.hears(client.sends(request, b"")).unwrap();
+
+    answer.is(200);
+    let seen = &cluster["a"].seen()[0];
+    assert_eq!(seen.head.all("authorization"), ["Basic eDp5"]);
+    assert_eq!(seen.head.all("x-forwarded-for"), ["127.0.0.1"]);
+    assert_eq!(
+        (seen.head.first("x-big-wire"), seen.head.first("cookie")),
+        (None, None)
+    );
+}
+
+#[test]
+fn what_is_no_route_is_none_in_http2_either() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, client) = door(&cluster);
+
+    for path in ["/internal/query", "/nowhere", "/table/%2e%2e/records"] {
+        client
+            .asks("GET", path, b"")
+            .fails_with(404, "no_such_route");
+    }
+
+    assert_eq!(
+        client.asks("GET", "/health", b"").is(200).text(),
+        "{\"status\":\"ok\"}"
+    );
+    assert_eq!(cluster.requests(), 0);
+}
+
+#[test]
+fn streams_of_one_connection_do_not_wait_for_each_other() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, client) = door(&cluster);
+    cluster.next([Way::Held]);
+    let slow = client.sends(head("GET", "/schema"), b"");
+    wait::until("the slow one held", wait::SOON, || {
+        cluster["a"].in_flight() == 1
+    });
+
+    for _ in 0..10 {
+        client.asks("GET", "/schema", b"").is(200);
+    }
+
+    cluster["a"].lets_go();
+    client.hears(slow).unwrap().is(200);
+}
+
+#[test]
+fn a_large_body_is_repeated_whole_on_another_node() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let (_door, client) = door(&cluster);
+    cluster.next([Way::ClosesWithoutAnswer]);
+    let body: Vec<u8> = (0..1_000_000_u32).map(|n| b'a' + (n % 26) as u8).collect();
+
+    client.asks("POST", "/table/t/query", &body).is(200);
+
+    assert_eq!(cluster.times_seen(std::str::from_utf8(&body).unwrap()), 2);
+}
+
+#[test]
+fn a_body_over_the_limit_is_413_and_the_connection_goes_on() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, client) = door(&cluster);
+
+    client
+        .asks("POST", "/sql", &vec![b'x'; 8 * 1024 * 1024 + 1])
+        .fails_with(413, "request_too_large");
+
+    client.asks("GET", "/schema", b"").is(200);
+    assert_eq!(cluster.requests(), 1);
+}
+
+#[test]
+fn a_write_is_not_repeated_in_http2_either() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let (_door, client) = door(&cluster);
+    cluster.next([Way::Resets]);
+
+    let answer = client.asks("POST", "/sql", b"once");
+
+    answer.fails_with(502, "upstream_unreachable");
+    assert_eq!(answer.field("x-gateway-outcome"), Some("unknown"));
+    assert_eq!(cluster.times_seen("once"), 1);
+}
+
+#[test]
+fn a_stream_given_up_frees_its_slot() {
+    let cluster = Cluster::of(&["a"]);
+    let (door, client) = door(&cluster);
+    cluster.next([Way::Held]);
+    let given_up = client.sends(head("GET", "/schema"), b"");
+    wait::until("in flight", wait::SOON, || cluster["a"].in_flight() == 1);
+
+    drop(given_up);
+
+    wait::until("the slot free", wait::SOON, || {
+        door.node("a")["in_flight"] == 0
+    });
+    client.asks("GET", "/schema", b"").is(200);
+}

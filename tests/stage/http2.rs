@@ -1,0 +1,142 @@
+//! A client of HTTP/2: streams on one TLS connection.
+//!
+//! The one place of the stage with a runtime inside, because framing and header compression are
+//! the library's; a scenario still calls it and waits.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
+use http::Request as Head2;
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio_rustls::TlsConnector;
+
+use crate::certs::Trust;
+use crate::client::Answer;
+use crate::inbox::latin;
+use crate::message::Head;
+
+/// One connection.
+pub struct Http2 {
+    runtime: Runtime,
+    sender: SendRequest<Bytes>,
+    version: Option<Vec<u8>>,
+}
+
+/// A request under way on a stream of its own.
+pub struct Stream {
+    answer: ResponseFuture,
+}
+
+impl Http2 {
+    /// Connects, offering HTTP/2 only.
+    #[must_use]
+    pub fn open(addr: SocketAddr, trust: &Trust, name: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let mut config = trust.config();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let connector = TlsConnector::from(Arc::new(config));
+        let name = Trust::name(name);
+        let (sender, version) = runtime.block_on(async {
+            let socket = TcpStream::connect(addr).await.expect("connect to the door");
+            let tls = connector
+                .connect(name, socket)
+                .await
+                .expect("a TLS handshake");
+            let version = tls.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
+            let (sender, connection) = h2::client::handshake(tls).await.expect("a preface");
+            tokio::spawn(connection);
+            (sender, version)
+        });
+        Self {
+            runtime,
+            sender,
+            version,
+        }
+    }
+
+    /// The protocol agreed on during the handshake.
+    #[must_use]
+    pub fn protocol(&self) -> Option<&[u8]> {
+        self.version.as_deref()
+    }
+
+    /// Sends a request and does not wait for its answer.
+    #[must_use]
+    pub fn sends(&self, head: Head2<()>, body: &[u8]) -> Stream {
+        let mut sender = self.sender.clone();
+        let body = Bytes::copy_from_slice(body);
+        self.runtime.block_on(async {
+            std::future::poll_fn(|cx| sender.poll_ready(cx))
+                .await
+                .expect("a connection");
+            let is_bare = body.is_empty();
+            let (answer, mut stream) = sender.send_request(head, is_bare).expect("a request");
+            if !is_bare {
+                // A refused body shows in the answer.
+                let _ = stream.send_data(body, true);
+                tokio::spawn(async move {
+                    let _ = std::future::poll_fn(|cx| stream.poll_reset(cx)).await;
+                });
+            }
+            Stream { answer }
+        })
+    }
+
+    /// Waits for the answer of a stream.
+    ///
+    /// # Errors
+    /// The stream or the connection was reset.
+    pub fn hears(&self, stream: Stream) -> Result<Answer, h2::Error> {
+        self.runtime.block_on(async {
+            let (parts, mut body) = stream.answer.await?.into_parts();
+            let mut bytes = Vec::new();
+            while let Some(piece) = body.data().await {
+                let piece = piece?;
+                let _ = body.flow_control().release_capacity(piece.len());
+                bytes.extend_from_slice(&piece);
+            }
+            let field = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+                (name.as_str().to_owned(), latin(value.as_bytes()))
+            };
+            Ok(Answer {
+                status: parts.status.as_u16(),
+                head: Head {
+                    fields: parts.headers.iter().map(field).collect(),
+                    ..Head::default()
+                },
+                body: bytes,
+                is_whole: true,
+                ..Answer::default()
+            })
+        })
+    }
+
+    /// Sends a request and waits for its answer.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[track_caller]
+    #[must_use]
+    pub fn asks(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+        let head = head(method, path);
+        self.hears(self.sends(head, body))
+            .unwrap_or_else(|error| panic!("no answer: {error}"))
+    }
+}
+
+/// A request head for `door.test`.
+#[must_use]
+pub fn head(method: &str, path: &str) -> Head2<()> {
+    Head2::builder()
+        .method(method)
+        .uri(format!("https://door.test{path}"))
+        .body(())
+        .expect("a request head")
+}
