@@ -1,2 +1,24 @@
-//! gatewayd.
-fn main() {}
+//! `gatewayd`: an edge gateway and a front door for database clusters, with Pingora as its data plane.
+//!
+//! Reads the command line, hands over to one command and turns what it says into the exit code.
+
+use mimalloc::MiMalloc;
+
+use crate::exit::Exit;
+
+mod cli;
+mod command;
+mod exit;
+mod origin;
+mod render;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+fn main() -> Exit {
+    exit::own_up_to_panics();
+    match cli::read(std::env::args_os()) {
+        Ok(command) => command::dispatch(command),
+        Err(refused) => exit::usage(&refused),
+    }
+}

@@ -1,0 +1,366 @@
+//! The command line: what may be said, and the only reader of the environment.
+//!
+//! Decides what is usage (exit 2): an unknown flag, a value that cannot be read. What can be read
+//! and makes no sense is left to `gateway-config`, which says the same of a file.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use gateway_config::value;
+
+/// The name under which the binary is a front door and nothing else.
+const DROP_IN: &str = "bigproxy";
+
+/// An edge gateway, and one address before a database cluster.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gatewayd",
+    version,
+    propagate_version = true,
+    after_help = "Example:\n  gatewayd front-door 127.0.0.1:7650 --upstream a=127.0.0.1:7001 --upstream b=127.0.0.1:7002"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What is to be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check a configuration without starting anything
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  gatewayd check --files gateway.toml\n  gatewayd check front-door --cluster cluster.toml"
+    )]
+    Check(Check),
+    /// Print a configuration with everything spelled out
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  gatewayd effective gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001"
+    )]
+    Effective(Effective),
+    /// Explain the code of a diagnostic
+    #[command(after_help = "Example:\n  gatewayd explain G0302")]
+    Explain(Explain),
+    /// Put one address before a cluster
+    #[command(
+        after_help = "Examples:\n  gatewayd front-door 127.0.0.1:7650 --cluster cluster.toml\n  gatewayd front-door 0.0.0.0:7650 --upstream a=10.0.0.11:7654 --tls-cert door.pem --tls-key door.key --upstream-ca ca.pem"
+    )]
+    FrontDoor(Box<FrontDoor>),
+    /// Serve a configuration file
+    #[command(after_help = "Example:\n  gatewayd run --config /etc/gateway/gateway.toml")]
+    Run(Run),
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+    /// Also look into the certificates and keys it names
+    #[arg(long, global = true)]
+    pub(crate) files: bool,
+    /// For people, or for programs
+    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Say so when all is well
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+/// `effective`.
+#[derive(Debug, Args)]
+pub(crate) struct Effective {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+}
+
+/// What `check` and `effective` look at: a file, or a front door's flags.
+#[derive(Debug, Args)]
+pub(crate) struct Subject {
+    /// The configuration file
+    #[arg(value_name = "FILE", conflicts_with = "config")]
+    file: Option<PathBuf>,
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    door: Option<Door>,
+}
+
+/// A front door instead of a file.
+#[derive(Debug, Subcommand)]
+enum Door {
+    /// The configuration of a front door, by its flags
+    FrontDoor(Box<FrontDoor>),
+}
+
+/// What a configuration comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Given {
+    /// A file.
+    File(PathBuf),
+    /// The flags of a front door.
+    FrontDoor(Box<FrontDoor>),
+}
+
+/// How findings are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON document
+    Json,
+    /// With the lines they are about
+    Text,
+}
+
+/// `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The code, as in `error[G0302]`
+    pub(crate) code: String,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+/// `front-door`: one flag for each of its settings.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FrontDoor {
+    /// Where to listen [default: 127.0.0.1:7650]
+    #[arg(value_name = "ADDR")]
+    pub(crate) addr: Option<String>,
+    /// The cluster's own file: name and address of every node
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cluster: Option<String>,
+    /// A node; goes before the address in the cluster's file
+    #[arg(long, value_name = "NAME=ADDR")]
+    pub(crate) upstream: Vec<String>,
+    /// Carry the data routes only
+    #[arg(long)]
+    pub(crate) no_ddl: bool,
+    /// Carry the operator's routes too
+    #[arg(long)]
+    pub(crate) allow_ops: bool,
+    /// The budget of the four data routes that have 60s; keep it at or above the nodes' own
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    pub(crate) query_timeout: Option<Duration>,
+    /// Further tries, each on another node [default: 2]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_retries: Option<u64>,
+    /// Requests in flight per node [default: 32]
+    #[arg(long, value_name = "N")]
+    pub(crate) in_flight: Option<u64>,
+    /// Longest wait for a free slot [default: 5s]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    pub(crate) queue_wait: Option<Duration>,
+    /// Connect and handshake, each try [default: 2s]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    pub(crate) connect_timeout: Option<Duration>,
+    /// From one probe of a node to the next; a bare number is milliseconds [default: 2s]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration_or_millis)]
+    pub(crate) health_interval: Option<Duration>,
+    /// How long a probe may take; a bare number is milliseconds [default: 1s]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration_or_millis)]
+    pub(crate) health_timeout: Option<Duration>,
+    /// Consecutive failures to leave rotation [default: 3]
+    #[arg(long, value_name = "N")]
+    pub(crate) health_fail: Option<u64>,
+    /// Consecutive good probes to return [default: 2]
+    #[arg(long, value_name = "N")]
+    pub(crate) health_pass: Option<u64>,
+    /// Certificate chain shown to clients; needs --tls-key
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_cert: Option<String>,
+    /// Its private key, readable by its owner only
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_key: Option<String>,
+    /// TLS to the nodes, trusting only this file; the name checked is the node's name
+    #[arg(long, value_name = "FILE")]
+    pub(crate) upstream_ca: Option<String>,
+    /// TLS to the nodes without checking their certificates
+    #[arg(long)]
+    pub(crate) insecure_skip_verify: bool,
+    /// Allow clear text with clients and nodes on other machines
+    #[arg(long)]
+    pub(crate) insecure_no_tls: bool,
+    /// Append to a client's X-Forwarded-For instead of replacing it
+    #[arg(long)]
+    pub(crate) trust_forwarded_for: bool,
+    /// The whole request head, and each silence inside a body [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = value::duration)]
+    pub(crate) read_timeout: Option<Duration>,
+    /// Worker threads [default: available cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) workers: Option<u64>,
+    /// One line per request: off, stdout, or the file it is appended to [default: stdout]
+    #[arg(long, value_name = "off|stdout|FILE")]
+    pub(crate) access_log: Option<String>,
+    /// Print the gateway.toml that asks for the same, and end
+    #[arg(long)]
+    pub(crate) print_config: bool,
+    #[command(flatten)]
+    absent: Absent,
+}
+
+/// Flags that this front door does not have, understood so that the refusal can give the reason.
+#[derive(Clone, Debug, Args)]
+struct Absent {
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "")]
+    discover: Option<OsString>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "")]
+    discover_credentials: Option<OsString>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "")]
+    admin_addr: Option<OsString>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "")]
+    cluster_id: Option<OsString>,
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// Usage, and what clap prints instead of going on: help and versions.
+pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, clap::Error> {
+    let command = Cli::try_parse_from(completed(arguments.collect()))?.command;
+    let door = match &command {
+        Command::FrontDoor(door) => Some(door),
+        Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject }) => {
+            subject.door.as_ref().map(|Door::FrontDoor(door)| door)
+        }
+        Command::Explain(_) | Command::Run(_) => None,
+    };
+    match door {
+        Some(door) => door.absent.refuse().map(|()| command),
+        None => Ok(command),
+    }
+}
+
+/// Whether colours may be used on a stream that is, or is not, a terminal.
+#[expect(clippy::disallowed_methods, reason = "this is the command line")]
+pub(crate) fn may_colour(is_terminal: bool) -> bool {
+    is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Adds the command that was left out: under the drop-in's name, and before `--config`.
+fn completed(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let called = arguments.first().map(Path::new).and_then(Path::file_name);
+    let first = arguments.get(1).map(|one| one.to_string_lossy());
+    if called.is_some_and(|name| name == DROP_IN) {
+        arguments.insert(1, "front-door".into());
+    } else if first.is_some_and(|one| one == "--config" || one.starts_with("--config=")) {
+        arguments.insert(1, "run".into());
+    }
+    arguments
+}
+
+impl Subject {
+    /// What to look at; `gateway.toml` when nothing was said.
+    pub(crate) fn given(self) -> Given {
+        match self.door {
+            Some(Door::FrontDoor(door)) => Given::FrontDoor(door),
+            None => {
+                let file = self.file.or(self.config);
+                Given::File(file.unwrap_or_else(|| "gateway.toml".into()))
+            }
+        }
+    }
+}
+
+impl Absent {
+    fn refuse(&self) -> Result<(), clap::Error> {
+        const NO_CREDENTIAL: &str = "the front door holds no credential, so it cannot ask a cluster who its nodes are; edit the node list and reload";
+        const NO_LISTENER: &str = "the front door holds no credential and answers /health, /ready and /metrics where it listens; there is no second address";
+        let refused = [
+            ("--discover", &self.discover, NO_CREDENTIAL),
+            (
+                "--discover-credentials",
+                &self.discover_credentials,
+                NO_CREDENTIAL,
+            ),
+            ("--admin-addr", &self.admin_addr, NO_LISTENER),
+            ("--cluster-id", &self.cluster_id, NO_CREDENTIAL),
+        ];
+        for (flag, value, reason) in refused {
+            if value.is_some() {
+                let said = format!("{flag} is refused: {reason}");
+                return Err(Cli::command().error(ErrorKind::UnknownArgument, said));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(line: &str) -> Result<Command, clap::Error> {
+        read(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_drop_in_name_is_a_front_door() {
+        let called = reads("/usr/bin/bigproxy --upstream a=b:1").unwrap();
+        assert!(matches!(called, Command::FrontDoor(door) if door.upstream == ["a=b:1"]));
+        assert!(matches!(
+            reads("gatewayd --config x.toml"),
+            Ok(Command::Run(_))
+        ));
+    }
+
+    #[test]
+    fn a_bare_number_is_milliseconds_for_probes_only() {
+        let called = reads("gatewayd front-door --health-interval 200").unwrap();
+        let Command::FrontDoor(door) = called else {
+            panic!()
+        };
+        assert_eq!(door.health_interval, Some(Duration::from_millis(200)));
+        let refused = reads("gatewayd front-door --read-timeout 200").unwrap_err();
+        assert!(refused.to_string().contains("--read-timeout"));
+    }
+
+    #[test]
+    fn flags_that_do_not_exist_are_refused_with_the_reason() {
+        for flag in [
+            "--discover",
+            "--discover x",
+            "--cluster-id 7",
+            "--admin-addr :1",
+        ] {
+            for command in ["front-door", "check front-door"] {
+                let refused = reads(&format!("gatewayd {command} {flag}")).unwrap_err();
+                let name = flag.split(' ').next().unwrap();
+                assert!(refused.to_string().contains(name), "{refused}");
+                assert!(refused.to_string().contains("credential"), "{refused}");
+                assert!(refused.use_stderr());
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_may_be_named_in_two_ways() {
+        for line in [
+            "gatewayd check x.toml",
+            "gatewayd check --config x.toml --files",
+        ] {
+            let Command::Check(check) = reads(line).unwrap() else {
+                panic!()
+            };
+            assert!(
+                matches!(check.subject.given(), Given::File(path) if path == Path::new("x.toml"))
+            );
+        }
+    }
+}

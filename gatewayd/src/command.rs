@@ -1,0 +1,35 @@
+//! One file for each command; this one hands over.
+
+use crate::cli::Command;
+use crate::exit::Exit;
+
+mod check;
+mod effective;
+mod explain;
+mod front_door;
+mod run;
+
+/// Does what was asked.
+pub(crate) fn dispatch(command: Command) -> Exit {
+    match command {
+        Command::Check(check) => check::run(check),
+        Command::Effective(effective) => effective::run(effective),
+        Command::Explain(explain) => explain::run(&explain),
+        Command::FrontDoor(flags) => front_door::run(flags),
+        Command::Run(run) => run::run(&crate::cli::Given::File(run.config)),
+    }
+}
+
+/// Writes a command's result to the standard output; a reader that has gone is no fault.
+fn print(text: &str) -> Exit {
+    use std::io::{ErrorKind, Write};
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Exit::Fine,
+        Err(why) if why.kind() == ErrorKind::BrokenPipe => Exit::Fine,
+        Err(why) => {
+            eprintln!("gatewayd: the standard output cannot be written: {why}");
+            Exit::Usage
+        }
+    }
+}

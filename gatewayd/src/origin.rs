@@ -1,0 +1,264 @@
+//! Where a configuration comes from, so that it can be read at start and again at a reload.
+//!
+//! Flags become a text of their own, one flag a line, so that a diagnostic points at a flag as it
+//! points into a file.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gateway_config::front_door::{self, FrontDoor, Process};
+use gateway_config::model::AccessLog;
+use gateway_config::{Diagnostic, Loaded, Place, Placed, Sources, check_files, load, value};
+
+use crate::cli::{self, Given};
+
+/// A configuration that was read, or the reasons why not, with the texts both point into.
+pub(crate) struct Outcome {
+    /// The texts.
+    pub(crate) sources: Sources,
+    /// The snapshot with its warnings, or what refuses it.
+    pub(crate) result: Result<Loaded, Vec<Diagnostic>>,
+}
+
+impl Given {
+    /// Reads it. Nothing is remembered: reading again is a reload.
+    pub(crate) fn load(&self) -> Outcome {
+        let mut sources = Sources::default();
+        let result = match self {
+            Self::File(path) => load(path, &mut sources),
+            Self::FrontDoor(flags) => {
+                let (door, process, wrong) = options(flags, &mut sources);
+                match front_door::expand(&door, &process, &mut sources) {
+                    Ok(loaded) if wrong.is_empty() => Ok(loaded),
+                    Ok(_) => Err(wrong),
+                    Err(found) => Err(wrong.into_iter().chain(found).collect()),
+                }
+            }
+        };
+        Outcome { sources, result }
+    }
+
+    /// Reads it and looks into the files it names, as everything that starts does.
+    pub(crate) fn load_with_files(&self) -> Outcome {
+        let Outcome { sources, result } = self.load();
+        let result = result.and_then(|loaded| {
+            let mut found = check_files(&loaded.files);
+            if found.is_empty() {
+                Ok(loaded)
+            } else {
+                found.extend(loaded.warnings);
+                Err(found)
+            }
+        });
+        Outcome { sources, result }
+    }
+}
+
+/// The `gateway.toml` that asks for the same front door, from whatever directory it is loaded.
+pub(crate) fn printed(flags: &cli::FrontDoor) -> String {
+    let (mut door, process, _) = options(flags, &mut Sources::default());
+    if let Some(cluster) = &mut door.cluster {
+        cluster.value = absolute(&cluster.value);
+    }
+    door.to_toml(&process)
+}
+
+/// What the flags say, with places; and those that name no node.
+fn options(flags: &cli::FrontDoor, sources: &mut Sources) -> (FrontDoor, Process, Vec<Diagnostic>) {
+    let line = Line::new(flags);
+    let id = sources.add("command line", line.text.clone());
+    let place = |flag: &str| sources.place(id, line.span(flag, 0));
+    let time = |flag: &str, time: Option<Duration>| time.map(|time| Placed::new(time, place(flag)));
+    let number = |flag: &str, number: Option<u64>| number.map(|n| Placed::new(n, place(flag)));
+    let path = |flag: &str, path: &Option<String>| {
+        let path = path.as_ref()?;
+        Some(Placed::new(absolute(Path::new(path)), place(flag)))
+    };
+    let switch = |flag: &str, is_set: bool| is_set.then(|| place(flag));
+    let mut door = FrontDoor::new(Placed::new("front-door".to_owned(), place(COMMAND)));
+    door.listen = flags
+        .addr
+        .clone()
+        .map(|addr| Placed::new(addr, place(ADDR)));
+    door.cluster = flags
+        .cluster
+        .as_ref()
+        .map(|path| Placed::new(path.into(), place("--cluster")));
+    door.no_ddl = switch("--no-ddl", flags.no_ddl);
+    door.allow_ops = switch("--allow-ops", flags.allow_ops);
+    door.query_timeout = time("--query-timeout", flags.query_timeout);
+    door.max_retries = number("--max-retries", flags.max_retries);
+    door.in_flight = number("--in-flight", flags.in_flight);
+    door.queue_wait = time("--queue-wait", flags.queue_wait);
+    door.connect_timeout = time("--connect-timeout", flags.connect_timeout);
+    door.health_interval = time("--health-interval", flags.health_interval);
+    door.health_timeout = time("--health-timeout", flags.health_timeout);
+    door.health_fail = number("--health-fail", flags.health_fail);
+    door.health_pass = number("--health-pass", flags.health_pass);
+    door.tls_cert = path("--tls-cert", &flags.tls_cert);
+    door.tls_key = path("--tls-key", &flags.tls_key);
+    door.upstream_ca = path("--upstream-ca", &flags.upstream_ca);
+    door.insecure_skip_verify = switch("--insecure-skip-verify", flags.insecure_skip_verify);
+    door.insecure_no_tls = switch("--insecure-no-tls", flags.insecure_no_tls);
+    door.trust_forwarded_for = switch("--trust-forwarded-for", flags.trust_forwarded_for);
+    door.read_timeout = time("--read-timeout", flags.read_timeout);
+    let mut wrong = Vec::new();
+    for (index, text) in flags.upstream.iter().enumerate() {
+        let place: Place = sources.place(id, line.span("--upstream", index));
+        match front_door::split_upstream(&Placed::new(text.clone(), place)) {
+            Ok(upstream) => door.upstreams.push(upstream),
+            Err(found) => wrong.push(found),
+        }
+    }
+    let process = Process {
+        workers: number("--workers", flags.workers),
+        access_log: flags.access_log.as_deref().map(access_log),
+    };
+    (door, process, wrong)
+}
+
+fn access_log(text: &str) -> AccessLog {
+    match AccessLog::from_word(text) {
+        AccessLog::File(path) => AccessLog::File(absolute(&path)),
+        word => word,
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Names of the two pieces of the command line that are no flags.
+const COMMAND: &str = "front-door";
+const ADDR: &str = "ADDR";
+
+/// The command line as a text, and where in it each flag stands.
+struct Line {
+    text: String,
+    spans: Vec<(&'static str, Range<usize>)>,
+}
+
+impl Line {
+    fn new(flags: &cli::FrontDoor) -> Self {
+        let mut line = Self {
+            text: String::new(),
+            spans: Vec::new(),
+        };
+        line.push(COMMAND, COMMAND);
+        line.value(ADDR, flags.addr.as_deref());
+        line.value("--cluster", flags.cluster.as_deref());
+        for upstream in &flags.upstream {
+            line.value("--upstream", Some(upstream));
+        }
+        for (flag, is_set) in [
+            ("--no-ddl", flags.no_ddl),
+            ("--allow-ops", flags.allow_ops),
+            ("--insecure-skip-verify", flags.insecure_skip_verify),
+            ("--insecure-no-tls", flags.insecure_no_tls),
+            ("--trust-forwarded-for", flags.trust_forwarded_for),
+        ] {
+            if is_set {
+                line.push(flag, flag);
+            }
+        }
+        for (flag, time) in [
+            ("--query-timeout", flags.query_timeout),
+            ("--queue-wait", flags.queue_wait),
+            ("--connect-timeout", flags.connect_timeout),
+            ("--health-interval", flags.health_interval),
+            ("--health-timeout", flags.health_timeout),
+            ("--read-timeout", flags.read_timeout),
+        ] {
+            line.value(flag, time.map(value::write_duration).as_deref());
+        }
+        for (flag, number) in [
+            ("--max-retries", flags.max_retries),
+            ("--in-flight", flags.in_flight),
+            ("--health-fail", flags.health_fail),
+            ("--health-pass", flags.health_pass),
+            ("--workers", flags.workers),
+        ] {
+            line.value(flag, number.map(|number| number.to_string()).as_deref());
+        }
+        line.value("--tls-cert", flags.tls_cert.as_deref());
+        line.value("--tls-key", flags.tls_key.as_deref());
+        line.value("--upstream-ca", flags.upstream_ca.as_deref());
+        line
+    }
+
+    fn value(&mut self, flag: &'static str, value: Option<&str>) {
+        let Some(value) = value else { return };
+        let shown: String = value.chars().flat_map(char::escape_debug).collect();
+        match flag {
+            ADDR => self.push(flag, &shown),
+            flag => self.push(flag, &format!("{flag} {shown}")),
+        }
+    }
+
+    fn push(&mut self, flag: &'static str, written: &str) {
+        let start = self.text.len();
+        self.text.push_str(written);
+        self.spans.push((flag, start..self.text.len()));
+        self.text.push('\n');
+    }
+
+    /// Where a flag stands; `nth` of those given several times.
+    fn span(&self, flag: &str, nth: usize) -> Range<usize> {
+        let mut all = self.spans.iter().filter(|(name, _)| *name == flag);
+        all.nth(nth).map_or(0..0, |(_, span)| span.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(line: &str) -> Given {
+        let all = line.split(' ').map(std::ffi::OsString::from);
+        match cli::read(all).unwrap() {
+            cli::Command::FrontDoor(door) => Given::FrontDoor(door),
+            _ => panic!("not a front door"),
+        }
+    }
+
+    fn refused(line: &str) -> Vec<String> {
+        let Outcome { sources, result } = flags(line).load();
+        let found = result.unwrap_err();
+        found
+            .iter()
+            .map(|one| one.first_line(&sources).to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_finding_points_at_its_flag() {
+        assert_eq!(
+            refused("gatewayd front-door --upstream a=localhost:1 --upstream =x --read-timeout 0s"),
+            [
+                "command line:3:1: error[G0408]: `=x` is not NAME=ADDR",
+                "command line:4:1: error[G0204]: `read_timeout` takes 1ms to 1h",
+            ]
+        );
+        assert_eq!(
+            refused("gatewayd front-door"),
+            ["command line:1:1: error[G0301]: a front door without a node"]
+        );
+    }
+
+    #[test]
+    fn what_is_printed_asks_for_the_same_door() {
+        let line = "gatewayd front-door 127.0.0.1:7650 --upstream b=localhost:1 \
+                    --upstream a=localhost:2 --workers 3 --allow-ops --access-log off \
+                    --health-interval 200 --max-retries 0 --trust-forwarded-for";
+        let given = flags(&line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let Given::FrontDoor(door) = &given else {
+            panic!()
+        };
+        let mut sources = Sources::default();
+        let id = sources.add("gateway.toml", printed(door));
+        let again = gateway_config::load_source(id, &mut sources).unwrap();
+        let first = given.load().result.unwrap();
+        assert_eq!(again.snapshot, first.snapshot);
+    }
+}

@@ -1,0 +1,192 @@
+//! Draws diagnostics: for people with the lines they are about, for programs as JSON.
+//!
+//! Colours are used on a terminal only, and never with `NO_COLOR`.
+
+use std::io::{self, IsTerminal, Write};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use gateway_config::{Diagnostic, Label, Severity, SourceId, Sources};
+use serde_json::{Value, json};
+
+use crate::cli;
+
+/// Most findings that are drawn; the rest is counted.
+const DRAWN: usize = 20;
+
+/// Writes findings to the standard error, as text.
+pub(crate) fn show(found: &[Diagnostic], sources: &Sources) {
+    let is_coloured = cli::may_colour(io::stderr().is_terminal());
+    // Nobody is left to be told that the terminal is gone.
+    let _ = io::stderr().write_all(text(found, sources, is_coloured).as_bytes());
+}
+
+/// Findings as text, at most [`DRAWN`] of them and then a count.
+pub(crate) fn text(found: &[Diagnostic], sources: &Sources, is_coloured: bool) -> String {
+    let renderer = if is_coloured {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    let mut drawn = String::new();
+    for one in found.iter().take(DRAWN) {
+        drawn.push_str(&draw(one, sources, &renderer));
+        drawn.push_str("\n\n");
+    }
+    let rest = found.len().saturating_sub(DRAWN);
+    if rest > 0 {
+        drawn.push_str(&format!("… and {rest} more\n"));
+    }
+    drawn
+}
+
+/// Findings as one JSON document. Fields are added to it, never renamed or removed.
+pub(crate) fn json(found: &[Diagnostic], sources: &Sources) -> String {
+    let count = |severity| found.iter().filter(|one| one.severity == severity).count();
+    let all: Vec<Value> = found.iter().map(|one| finding(one, sources)).collect();
+    let document = json!({
+        "errors": count(Severity::Error),
+        "warnings": count(Severity::Warning),
+        "diagnostics": all,
+    });
+    format!("{document:#}\n")
+}
+
+fn draw(one: &Diagnostic, sources: &Sources, renderer: &Renderer) -> String {
+    let level = match one.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let title = level
+        .primary_title(one.title.as_str())
+        .id(one.code.to_string());
+    let mut group = Group::with_title(title);
+    let mut texts: Vec<SourceId> = Vec::new();
+    for label in &one.labels {
+        if !texts.contains(&label.place.source) {
+            texts.push(label.place.source);
+        }
+    }
+    for id in texts {
+        // A place in an empty text has no line to be drawn in.
+        let text = match sources.text(id) {
+            "" => "\n",
+            text => text,
+        };
+        let labels = one.labels.iter().enumerate();
+        let here = labels.filter(|(_, label)| label.place.source == id);
+        group = group.element(
+            Snippet::source(text)
+                .path(sources.name(id))
+                .annotations(here.map(|(index, label)| {
+                    let kind = match index {
+                        0 => AnnotationKind::Primary,
+                        _ => AnnotationKind::Context,
+                    };
+                    kind.span(label.place.span.clone())
+                        .label(label.text.as_str())
+                })),
+        );
+    }
+    if let Some(help) = &one.help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    renderer.render(&[group])
+}
+
+fn finding(one: &Diagnostic, sources: &Sources) -> Value {
+    let labels: Vec<Value> = one
+        .labels
+        .iter()
+        .map(|label| place(label, sources))
+        .collect();
+    let first = labels.first();
+    let of_first = |key: &str| {
+        first
+            .and_then(|label| label.get(key))
+            .cloned()
+            .unwrap_or_default()
+    };
+    json!({
+        "code": one.code.to_string(),
+        "severity": one.severity.word(),
+        "title": one.title,
+        "file": of_first("file"),
+        "span": of_first("span"),
+        "line": of_first("line"),
+        "column": of_first("column"),
+        "labels": labels,
+        "help": one.help,
+    })
+}
+
+fn place(label: &Label, sources: &Sources) -> Value {
+    let span = &label.place.span;
+    let (line, column) = sources.line_column(label.place.source, span.start);
+    json!({
+        "file": sources.name(label.place.source),
+        "span": [span.start, span.end],
+        "line": line,
+        "column": column,
+        "text": label.text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> (Sources, Vec<Diagnostic>) {
+        let mut sources = Sources::default();
+        let id = sources.add("gateway.toml", text.to_owned());
+        let found = match gateway_config::load_source(id, &mut sources) {
+            Ok(loaded) => loaded.warnings,
+            Err(found) => found,
+        };
+        (sources, found)
+    }
+
+    #[test]
+    fn a_finding_is_drawn_with_its_line_and_its_cure() {
+        let (sources, found) = found("[listeners.a]\nbind = \"127.0.0.1:1\"\nidel = \"5s\"\n");
+        let drawn = text(&found, &sources, false);
+        assert!(
+            drawn.starts_with("error[G0002]: unknown setting `idel`"),
+            "{drawn}"
+        );
+        assert!(drawn.contains("--> gateway.toml:3:1"), "{drawn}");
+        assert!(drawn.contains("did you mean `idle`?"), "{drawn}");
+        assert!(!drawn.contains('\u{1b}'), "{drawn}");
+    }
+
+    #[test]
+    fn programs_get_the_place_in_numbers() {
+        let (sources, found) = found("[drian]\n");
+        let document: Value = serde_json::from_str(&json(&found, &sources)).unwrap();
+        let first = &document["diagnostics"][0];
+        assert_eq!(
+            (&first["code"], &first["line"]),
+            (&json!("G0002"), &json!(1))
+        );
+        assert_eq!(first["span"], json!([1, 6]));
+    }
+
+    #[test]
+    fn many_findings_are_counted_and_odd_texts_can_be_drawn() {
+        let many: String = (0..30).map(|n| format!("x{n} = 1\n")).collect();
+        let (sources, all) = found(&many);
+        assert!(text(&all, &sources, true).ends_with("… and 10 more\n"));
+        for odd in [
+            "",
+            "\n",
+            "a",
+            "é\r\n= \u{85}",
+            "x = \"\t\u{202e}\"",
+            "[",
+            "a = 1\n[b",
+        ] {
+            let (sources, all) = found(odd);
+            assert!(!all.is_empty());
+            assert!(!text(&all, &sources, false).is_empty());
+        }
+    }
+}
