@@ -1,7 +1,7 @@
 //! The built `gatewayd`, started for one scenario and ended with it.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,22 +9,21 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
 
 use crate::certs::Trust;
-use crate::client::{Answer, Conversation};
 use crate::log::{Entry, Lines};
-use crate::message::Request;
 use crate::node::Cluster;
 use crate::scratch::Scratch;
 use crate::wait;
 
 mod effective;
+mod front;
 mod metrics;
 mod plan;
 mod process;
 
 pub use effective::{Effective, duration};
+pub use front::Front;
 pub use metrics::Metrics;
 pub use plan::Plan;
 use process::spawn;
@@ -34,11 +33,10 @@ pub use process::{Ended, binary, runs};
 #[derive(Debug)]
 pub struct Door {
     child: Mutex<Child>,
-    addr: SocketAddr,
+    front: Front,
     log: Arc<Lines>,
     access: Arc<Lines>,
     scratch: Scratch,
-    trust: Option<Trust>,
 }
 
 impl Door {
@@ -74,18 +72,23 @@ impl Door {
         });
         Self {
             child,
-            addr,
+            front: Front { addr, trust },
             log,
             access,
             scratch,
-            trust,
         }
     }
 
-    /// The address it listens on.
+    /// Another listener of the same process, by its name in the configuration.
     #[must_use]
-    pub fn addr(&self) -> SocketAddr {
-        self.addr
+    pub fn seen_as(&self, listener: &str) -> Front {
+        let said = self.log.waits_for("listening", |entry| {
+            entry.text("listener").contains(listener)
+        });
+        Front {
+            addr: said.text("addr").parse().expect("an address"),
+            trust: self.front.trust.clone(),
+        }
     }
 
     /// Its log.
@@ -113,88 +116,6 @@ impl Door {
     #[must_use]
     pub fn scratch(&self) -> &Scratch {
         &self.scratch
-    }
-
-    /// A fresh connection to it.
-    #[must_use]
-    pub fn connect(&self) -> Conversation {
-        match &self.trust {
-            None => Conversation::open(self.addr),
-            Some(trust) => Conversation::open_tls(self.addr, trust, "door.test"),
-        }
-    }
-
-    /// Asks on a connection of its own.
-    #[track_caller]
-    #[must_use]
-    pub fn ask(&self, request: &Request) -> Answer {
-        self.connect().asks(request)
-    }
-
-    /// `GET` on a connection of its own.
-    #[track_caller]
-    #[must_use]
-    pub fn get(&self, target: &str) -> Answer {
-        self.ask(&Request::get(target))
-    }
-
-    /// `POST` on a connection of its own.
-    #[track_caller]
-    #[must_use]
-    pub fn post(&self, target: &str, body: &str) -> Answer {
-        self.ask(&Request::post(target, body))
-    }
-
-    /// Lets its one worker take everything that was sent to it before.
-    ///
-    /// A worker reads its sockets in the order in which they became readable, so what was sent
-    /// before the last of these round trips began has been read when it ends.
-    #[track_caller]
-    pub fn settles(&self) {
-        for _ in 0..5 {
-            self.get("/health").is(200);
-        }
-    }
-
-    /// What its `/ready` says of a node.
-    #[track_caller]
-    #[must_use]
-    pub fn node(&self, name: &str) -> Value {
-        let ready = self.get("/ready").json();
-        let nodes = ready["upstreams"].as_array().cloned().unwrap_or_default();
-        let found = nodes.into_iter().find(|node| node["name"] == name);
-        found.unwrap_or_else(|| panic!("no node {name} in {ready}"))
-    }
-
-    /// Whether a node is in rotation.
-    #[track_caller]
-    #[must_use]
-    pub fn is_in(&self, name: &str) -> bool {
-        self.node(name)["state"] == "in"
-    }
-
-    /// Waits until a node is in rotation.
-    #[track_caller]
-    pub fn sees_in(&self, name: &str) {
-        wait::until(&format!("{name} in rotation"), wait::EVENTUALLY, || {
-            self.is_in(name)
-        });
-    }
-
-    /// Waits until a node is out of rotation.
-    #[track_caller]
-    pub fn sees_out(&self, name: &str) {
-        wait::until(&format!("{name} out of rotation"), wait::EVENTUALLY, || {
-            !self.is_in(name)
-        });
-    }
-
-    /// Its metrics at this moment.
-    #[must_use]
-    pub fn metrics(&self) -> Metrics {
-        let answer = self.get("/metrics");
-        answer.is(200);
-        Metrics::parse(&answer.text())
     }
 
     /// Sends it a signal.
@@ -225,6 +146,14 @@ impl Door {
     #[must_use]
     pub fn pid(&self) -> Pid {
         Pid::from_raw(i32::try_from(lock(&self.child).id()).expect("a process id"))
+    }
+}
+
+impl Deref for Door {
+    type Target = Front;
+
+    fn deref(&self) -> &Front {
+        &self.front
     }
 }
 

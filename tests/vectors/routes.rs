@@ -148,3 +148,20 @@ fn generic(path: &str) -> String {
         path.replace(name, open)
     })
 }
+
+#[test]
+fn the_query_timeout_sets_the_four_data_routes_of_60_seconds_and_no_other() {
+    let cluster = Cluster::of(&["a"]);
+    let plan = Door::before(&cluster)
+        .switch("--allow-ops")
+        .set("--query-timeout", "33s");
+    let printed = plan.effective();
+
+    vector::each("routes", |vector: &Vector<Route>| {
+        let route = &vector.content;
+        let is_set = route.tier == Tier::Data && route.budget == "60s";
+        let wanted = duration(if is_set { "33s" } else { &route.budget }).expect("a duration");
+        let found = printed.budgets(&route.method, &generic(&route.path));
+        same("budgets", found, vec![wanted])
+    });
+}
