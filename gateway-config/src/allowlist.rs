@@ -4,7 +4,7 @@
 //! the query keys that travel, in the order in which they are sent. Nothing here is configurable;
 //! [`front_door`](crate::front_door) turns the rows in force into ordinary routes.
 //!
-//! Source: adr/0014.
+//! Source: adr/0011.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,7 +135,7 @@ impl Row {
     }
 
     /// The fence is refused wherever the request may be a read: on what may be repeated, and on
-    /// SQL, of which nobody here can tell what it is.
+    /// SQL, of which nobody here can tell what it is. Source: adr/0018.
     fn refused_keys(&self) -> Vec<RefusedKey> {
         let may_read = self.repeatable || self.path == "/sql";
         let fence = RefusedKey {

@@ -5,7 +5,7 @@
 //! without a name or address, a name given twice and a list without nodes are refused, because no
 //! pool could be made of them; the first here, the second by whoever makes the pool.
 //!
-//! Source: adr/0014.
+//! Source: adr/0011.
 
 use std::path::PathBuf;
 

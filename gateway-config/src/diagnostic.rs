@@ -107,6 +107,11 @@ impl Diagnostic {
         )
     }
 
+    /// Sorts findings into the order in which they are told: errors first, each kind by place.
+    pub fn sort(all: &mut [Self]) {
+        all.sort_by_key(Self::order);
+    }
+
     fn new(code: Code, severity: Severity, title: String) -> Self {
         Self {
             code,
@@ -150,7 +155,7 @@ impl Findings {
 
     /// All of them: errors first, each kind by place.
     pub(crate) fn into_sorted(mut self) -> Vec<Diagnostic> {
-        self.all.sort_by_key(Diagnostic::order);
+        Diagnostic::sort(&mut self.all);
         self.all.dedup();
         self.all
     }

@@ -4,7 +4,7 @@
 //! unsafe or of no use. Called with the flags of the command line and with `[front_door.NAME]` of
 //! a file; nothing that runs can tell the two apart, or either from settings written out.
 //!
-//! Source: adr/0014.
+//! Source: adr/0011.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -32,13 +32,13 @@ struct Cli {
 pub(crate) enum Command {
     /// Check a configuration without starting anything
     #[command(
-        args_conflicts_with_subcommands = true,
+        subcommand_precedence_over_arg = true,
         after_help = "Examples:\n  gatewayd check --files gateway.toml\n  gatewayd check front-door --cluster cluster.toml"
     )]
     Check(Check),
     /// Print a configuration with everything spelled out
     #[command(
-        args_conflicts_with_subcommands = true,
+        subcommand_precedence_over_arg = true,
         after_help = "Examples:\n  gatewayd effective gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001"
     )]
     Effective(Effective),
@@ -236,10 +236,15 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
         }
         Command::Explain(_) | Command::Run(_) => None,
     };
-    match door {
-        Some(door) => door.absent.refuse().map(|()| command),
-        None => Ok(command),
+    if let Some(door) = door {
+        door.absent.refuse()?;
     }
+    if let Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject }) =
+        &command
+    {
+        subject.is_one()?;
+    }
+    Ok(command)
 }
 
 /// Whether colours may be used on a stream that is, or is not, a terminal.
@@ -261,6 +266,14 @@ fn completed(mut arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 impl Subject {
+    fn is_one(&self) -> Result<(), clap::Error> {
+        if self.door.is_some() && (self.file.is_some() || self.config.is_some()) {
+            let said = "a file or a front door's flags, not both";
+            return Err(Cli::command().error(ErrorKind::ArgumentConflict, said));
+        }
+        Ok(())
+    }
+
     /// What to look at; `gateway.toml` when nothing was said.
     pub(crate) fn given(self) -> Given {
         match self.door {
@@ -346,6 +359,24 @@ mod tests {
                 assert!(refused.to_string().contains("credential"), "{refused}");
                 assert!(refused.use_stderr());
             }
+        }
+    }
+
+    #[test]
+    fn a_front_door_is_checked_like_a_file_and_not_together_with_one() {
+        for line in [
+            "gatewayd check --files front-door --upstream a=b:1",
+            "gatewayd check front-door --upstream a=b:1 --files",
+        ] {
+            let Command::Check(check) = reads(line).unwrap() else {
+                panic!()
+            };
+            assert!(check.files);
+            assert!(matches!(check.subject.given(), Given::FrontDoor(_)));
+        }
+        for file in ["x.toml", "--config x.toml"] {
+            let both = format!("gatewayd check {file} front-door");
+            assert_eq!(reads(&both).unwrap_err().exit_code(), 2);
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gateway_config::front_door::{self, FrontDoor, Process};
 use gateway_config::model::AccessLog;
-use gateway_config::{Diagnostic, Loaded, Place, Placed, Sources, check_files, load, value};
+use gateway_config::{Diagnostic, Loaded, Place, Placed, Sources, check_files, codes, load, value};
 
 use crate::cli::{self, Given};
 
@@ -29,10 +29,15 @@ impl Given {
             Self::File(path) => load(path, &mut sources),
             Self::FrontDoor(flags) => {
                 let (door, process, wrong) = options(flags, &mut sources);
-                match front_door::expand(&door, &process, &mut sources) {
+                let expanded = front_door::expand(&door, &process, &mut sources);
+                match expanded {
                     Ok(loaded) if wrong.is_empty() => Ok(loaded),
-                    Ok(_) => Err(wrong),
-                    Err(found) => Err(wrong.into_iter().chain(found).collect()),
+                    Ok(loaded) => Err(together(wrong, loaded.warnings)),
+                    Err(mut found) => {
+                        // An upstream that cannot be read is one that was meant.
+                        found.retain(|one| wrong.is_empty() || one.code != codes::NO_NODE);
+                        Err(together(wrong, found))
+                    }
                 }
             }
         };
@@ -43,16 +48,21 @@ impl Given {
     pub(crate) fn load_with_files(&self) -> Outcome {
         let Outcome { sources, result } = self.load();
         let result = result.and_then(|loaded| {
-            let mut found = check_files(&loaded.files);
+            let found = check_files(&loaded.files);
             if found.is_empty() {
                 Ok(loaded)
             } else {
-                found.extend(loaded.warnings);
-                Err(found)
+                Err(together(found, loaded.warnings))
             }
         });
         Outcome { sources, result }
     }
+}
+
+fn together(mut found: Vec<Diagnostic>, more: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    found.extend(more);
+    Diagnostic::sort(&mut found);
+    found
 }
 
 /// The `gateway.toml` that asks for the same front door, from whatever directory it is loaded.
@@ -239,6 +249,10 @@ mod tests {
                 "command line:3:1: error[G0408]: `=x` is not NAME=ADDR",
                 "command line:4:1: error[G0204]: `read_timeout` takes 1ms to 1h",
             ]
+        );
+        assert_eq!(
+            refused("gatewayd front-door --upstream a"),
+            ["command line:2:1: error[G0408]: `a` is not NAME=ADDR"]
         );
         assert_eq!(
             refused("gatewayd front-door"),
