@@ -1,6 +1,8 @@
 //! Data files that state a rule: `source`, `claim`, and what the topic's loop needs.
 
+use std::any::Any;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -103,7 +105,8 @@ pub fn each<T: DeserializeOwned>(topic: &str, check: impl FnMut(&Vector<T>) -> R
 pub fn judge<T>(vectors: &[Vector<T>], mut check: impl FnMut(&Vector<T>) -> Result<(), String>) {
     let mut failures = Vec::new();
     for vector in vectors {
-        if let Err(why) = check(vector) {
+        let checked = catch_unwind(AssertUnwindSafe(|| check(vector)));
+        if let Err(why) = checked.unwrap_or_else(|panic| Err(words_of(panic.as_ref()))) {
             failures.push(format!("{}\n    {why}", vector.title()));
         }
     }
@@ -114,6 +117,13 @@ pub fn judge<T>(vectors: &[Vector<T>], mut check: impl FnMut(&Vector<T>) -> Resu
         vectors.len(),
         failures.join("\n")
     );
+}
+
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic")
+        .to_owned()
 }
 
 /// Puts values in the place of `{name}`.
