@@ -70,7 +70,7 @@ impl Diagnostic {
     pub fn at(mut self, place: &Place, text: impl Into<String>) -> Self {
         self.labels.push(Label {
             place: place.clone(),
-            text: text.into(),
+            text: one_line(text.into()),
         });
         self
     }
@@ -86,7 +86,7 @@ impl Diagnostic {
     /// Adds the cure.
     #[must_use]
     pub fn help(mut self, cure: impl Into<String>) -> Self {
-        self.help = Some(cure.into());
+        self.help = Some(one_line(cure.into()));
         self
     }
 
@@ -116,7 +116,7 @@ impl Diagnostic {
         Self {
             code,
             severity,
-            title,
+            title: one_line(title),
             labels: Vec::new(),
             help: None,
         }
@@ -128,6 +128,21 @@ impl Diagnostic {
             .first()
             .map(|label| (label.place.source, label.place.span.start));
         (self.severity, first, self.code)
+    }
+}
+
+/// A text whose control characters are escaped, so that a name from a file cannot draw on a terminal.
+fn one_line(text: String) -> String {
+    if text.chars().any(char::is_control) {
+        text.chars()
+            .flat_map(|c| {
+                let escaped = c.is_control().then(|| c.escape_debug());
+                let plain = (!c.is_control()).then_some(c);
+                escaped.into_iter().flatten().chain(plain)
+            })
+            .collect()
+    } else {
+        text
     }
 }
 
@@ -158,5 +173,35 @@ impl Findings {
         Diagnostic::sort(&mut self.all);
         self.all.dedup();
         self.all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codes;
+
+    #[test]
+    fn what_a_file_calls_things_cannot_draw_on_a_terminal() {
+        let one = Diagnostic::error(codes::BAD_NAME, "a\u{1b}[31m\n`é`").help("\t");
+        assert_eq!(one.title, "a\\u{1b}[31m\\n`é`");
+        assert_eq!(one.help.as_deref(), Some("\\t"));
+    }
+
+    #[test]
+    fn errors_come_first_and_each_kind_by_place() {
+        let mut sources = Sources::default();
+        let id = sources.add("x", "0123456789".to_owned());
+        let at = |place: usize| sources.place(id, place..place + 1);
+        let mut all = vec![
+            Diagnostic::warning(codes::UNUSED, "w").at(&at(0), ""),
+            Diagnostic::error(codes::BAD_NAME, "b").at(&at(5), ""),
+            Diagnostic::error(codes::BAD_NAME, "a").at(&at(2), ""),
+        ];
+        Diagnostic::sort(&mut all);
+        let titles: Vec<&str> = all.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(titles, ["a", "b", "w"]);
+        let first = all.first().unwrap().first_line(&sources).to_string();
+        assert_eq!(first, "x:1:3: error[G0101]: a");
     }
 }
