@@ -13,6 +13,10 @@ pub(crate) enum Exit {
     Usage,
     /// 70: a bug of ours.
     Bug,
+    /// 130: a second interrupt did not wait for the end of the drain.
+    Interrupted,
+    /// 143: neither did a second TERM.
+    Terminated,
 }
 
 impl Exit {
@@ -22,6 +26,8 @@ impl Exit {
             Self::Configuration => 1,
             Self::Usage => 2,
             Self::Bug => 70,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
         }
     }
 }
@@ -43,10 +49,14 @@ pub(crate) fn usage(said: &clap::Error) -> Exit {
     }
 }
 
-/// A panic anywhere is a bug of ours: say so, and end with 70 instead of going on half alive.
+/// A panic anywhere is a bug of ours: say so. On the main thread it ends the process with 70; on a
+/// worker it ends one connection, and everybody else is served on.
 pub(crate) fn own_up_to_panics() {
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("gatewayd: this is a bug of ours, please report it: {panic}");
-        std::process::exit(i32::from(Exit::Bug.code()));
+        tracing::error!(%panic, "a bug of ours");
+        if std::thread::current().name() == Some("main") {
+            std::process::exit(i32::from(Exit::Bug.code()));
+        }
     }));
 }

@@ -10,6 +10,7 @@ mod cli;
 mod command;
 mod exit;
 mod origin;
+mod process;
 mod render;
 
 #[global_allocator]

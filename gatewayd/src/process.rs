@@ -48,7 +48,9 @@ fn start(snapshot: Snapshot, writer: Option<NonBlocking>) -> Result<Engine, Faul
 
 /// Waits for signals until the process has ended its work.
 fn run(engine: Engine, load: impl Fn() -> Result<Snapshot, String>) -> io::Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let ended = runtime.block_on(async {
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -84,7 +86,10 @@ fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
     let applied = load().and_then(|snapshot| {
         let hash = snapshot.hash().to_owned();
         if hash != before.hash() {
-            engine.apply(Arc::new(snapshot)).map_err(|fault| fault.to_string())?;
+            let next = snapshot.with_number(before.number() + 1);
+            engine
+                .apply(Arc::new(next))
+                .map_err(|fault| fault.to_string())?;
         }
         Ok(hash)
     });
@@ -98,7 +103,10 @@ fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
 fn start_log() -> WorkerGuard {
     let (writer, guard) = non_blocking(io::stderr());
     // A second subscriber in one process would be a fault of ours; the first one goes on then.
-    let _ = tracing_subscriber::fmt().json().with_writer(writer).try_init();
+    let _ = tracing_subscriber::fmt()
+        .json()
+        .with_writer(writer)
+        .try_init();
     guard
 }
 
@@ -123,5 +131,5 @@ fn non_blocking(to: impl io::Write + Send + 'static) -> (NonBlocking, WorkerGuar
 fn refuse(why: &str) -> Exit {
     tracing::error!(why, "not started");
     eprintln!("error: {why}");
-    Exit::Refused
+    Exit::Configuration
 }

@@ -79,9 +79,12 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
             },
         );
     };
-    let peer = peer::build(&routed.pool, attempt.slot.node(), address, timeout);
-    if let Some(admitted) = &ctx.admitted {
-        let left = routed.budget.remaining(now).unwrap_or_default();
+    let mut peer = peer::build(&routed.pool, attempt.slot.node(), address, timeout);
+    let left = routed.budget.remaining(now).unwrap_or_default();
+    if session.is_http2() {
+        // Nothing of ours reads on an HTTP/2 stream, so each read from the node is bounded instead.
+        peer.options.read_timeout = Some(left);
+    } else if let Some(admitted) = &ctx.admitted {
         admitted.client.watch.until(now + left);
     }
     Ok(Box::new(peer))

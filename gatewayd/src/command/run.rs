@@ -1,25 +1,20 @@
 //! Serving: what `run` and `front-door` have in common.
 
-use std::sync::Arc;
-
 use gateway_config::Snapshot;
 
 use crate::cli::Given;
 use crate::exit::Exit;
 use crate::origin::Outcome;
-use crate::render;
+use crate::{process, render};
 
-/// Reads the configuration and serves it until the process is told to stop.
+/// Reads the configuration and serves it until the process is told to stop. A reload reads the same
+/// things again.
 pub(super) fn run(given: &Given) -> Exit {
     let Outcome { sources, result } = given.load_with_files();
     match result {
         Ok(loaded) => {
-            let warnings: Vec<String> = loaded
-                .warnings
-                .iter()
-                .map(|one| one.first_line(&sources).to_string())
-                .collect();
-            serve(given, Arc::new(loaded.snapshot.with_number(1)), &warnings)
+            render::show(&loaded.warnings, &sources);
+            process::serve(loaded.snapshot.with_number(1), || again(given))
         }
         Err(found) => {
             render::show(&found, &sources);
@@ -28,10 +23,17 @@ pub(super) fn run(given: &Given) -> Exit {
     }
 }
 
-/// Starts the data plane. `given` is what a reload reads again.
-fn serve(_given: &Given, _snapshot: Arc<Snapshot>, warnings: &[String]) -> Exit {
-    for warning in warnings {
-        eprintln!("{warning}");
+/// The configuration as it reads at this moment, or every reason against it, a line each.
+fn again(given: &Given) -> Result<Snapshot, String> {
+    let Outcome { sources, result } = given.load_with_files();
+    match result {
+        Ok(loaded) => Ok(loaded.snapshot),
+        Err(found) => {
+            let lines: Vec<String> = found
+                .iter()
+                .map(|one| one.first_line(&sources).to_string())
+                .collect();
+            Err(lines.join("\n"))
+        }
     }
-    Exit::Fine
 }
