@@ -24,8 +24,8 @@ const ALL: &[Step] = &[
     step("fmt", fmt),
     step("arch", |root| arch::run(root).map(done)),
     step("size", |root| size::run(root).map(done)),
-    step("xtask: clippy", |root| cargo(root, XTASK_CLIPPY)),
-    step("xtask: test", |root| cargo(root, XTASK_TEST)),
+    step("clippy of xtask", |root| cargo(root, XTASK_CLIPPY)),
+    step("test of xtask", |root| cargo(root, XTASK_TEST)),
     step("clippy", |root| cargo(root, CLIPPY)),
     step("build", |root| cargo(root, BUILD)),
     step("test", |root| cargo(root, TEST)),
@@ -40,7 +40,7 @@ pub(crate) const QUICK: &[Step] = &[
     step("fmt", fmt),
     step("arch", |root| arch::run(root).map(done)),
     step("size", |root| size::run(root).map(done)),
-    step("xtask: clippy", |root| cargo(root, XTASK_CLIPPY)),
+    step("clippy of xtask", |root| cargo(root, XTASK_CLIPPY)),
     step("clippy", |root| cargo(root, CLIPPY)),
 ];
 
