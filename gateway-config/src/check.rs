@@ -30,7 +30,7 @@ mod process;
 pub(crate) mod routes;
 mod sites;
 
-pub(crate) use pools::{Seen, default_queue, probe_of, unverified};
+pub(crate) use pools::{Seen, default_queue, unverified};
 
 /// What the tables of a file, or a front door, add up to.
 #[derive(Debug, Default)]

@@ -81,7 +81,7 @@ codes! {
     NO_NODE = 301, "no node to send requests to",
         "A pool, or a front door, without a single node could only ever answer 503. Name at least one node: by `--upstream NAME=ADDR`, in the cluster file, or in the pool's `nodes`.";
     PROBE_OUTLIVES_INTERVAL = 302, "a probe that may take longer than its interval",
-        "At most one probe of a node is under way, so a probe that may outlive the interval would silently stretch it, and an outage would be noticed later than the settings promise. Make `timeout` at most as long as `every`.";
+        "At most one probe of a node is under way, so a probe that may outlive the interval would silently stretch it, and an outage would be noticed later than the settings promise. Make `timeout` at most as long as `every`, or say `may_outlive = true` when a slow answer is worth the delay. A front door says so by itself.";
     SAME_ADDRESS = 303, "two listeners on one address",
         "Only one listener can accept connections on an address and port.";
     SAME_HOST = 304, "two sites for one host on one listener",

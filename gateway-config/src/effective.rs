@@ -188,6 +188,9 @@ fn pool(out: &mut Writer, one: &Pool) {
     out.table(&format!("{name}.probe"));
     out.time(&s::PROBE_EVERY, one.probe.every);
     out.time(&s::PROBE_TIMEOUT, one.probe.timeout);
+    if one.probe.timeout > one.probe.every {
+        out.line(&s::PROBE_MAY_OUTLIVE, true);
+    }
     out.table(&format!("{name}.health"));
     out.line(&s::HEALTH_FALL, one.health.fall);
     out.line(&s::HEALTH_RISE, one.health.rise);

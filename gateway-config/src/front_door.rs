@@ -16,8 +16,8 @@ use crate::cluster;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::model::{
-    AccessLog, FailureStyle, ForwardedFor, Health, HostSent, Limits, Model, Name, Pool, Segments,
-    Site,
+    AccessLog, FailureStyle, ForwardedFor, Health, HostSent, Limits, Model, Name, Pool, Probe,
+    Segments, Site,
 };
 use crate::settings::{self as s, Setting};
 use crate::snapshot::{Loaded, Snapshot};
@@ -206,12 +206,6 @@ pub(crate) fn add(
     let nodes = nodes(door, sources, findings);
     let tls = ends::node_tls(door, &nodes, findings, &mut parts.files);
     let in_flight = number(&s::DOOR_IN_FLIGHT, door.in_flight.as_ref());
-    let probe = check::probe_of(
-        &name,
-        (&s::DOOR_HEALTH_INTERVAL, &s::DOOR_HEALTH_TIMEOUT),
-        (door.health_interval.clone(), door.health_timeout.clone()),
-        findings,
-    );
     parts.pools.push(Pool {
         tls,
         in_flight,
@@ -223,7 +217,10 @@ pub(crate) fn add(
         keep_requests: KEEP_REQUESTS,
         retries: number(&s::DOOR_MAX_RETRIES, door.max_retries.as_ref()),
         retry_busy: true,
-        probe,
+        probe: Probe {
+            every: time(&s::DOOR_HEALTH_INTERVAL, door.health_interval.as_ref()),
+            timeout: time(&s::DOOR_HEALTH_TIMEOUT, door.health_timeout.as_ref()),
+        },
         health: Health {
             fall: number(&s::DOOR_HEALTH_FAIL, door.health_fail.as_ref()),
             rise: number(&s::DOOR_HEALTH_PASS, door.health_pass.as_ref()),

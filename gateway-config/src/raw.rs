@@ -167,6 +167,7 @@ pub(crate) struct NodeTls {
 pub(crate) struct Probe {
     pub(crate) every: Leaf<Quantity>,
     pub(crate) timeout: Leaf<Quantity>,
+    pub(crate) may_outlive: Leaf<bool>,
 }
 
 /// `[pools.NAME.health]`.

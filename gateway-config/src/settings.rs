@@ -223,7 +223,8 @@ settings! {
     POOL_RETRY_BUSY = "pools.*.retry_busy", flag(), "Whether a 503 with Retry-After is tried once on another node when the route is repeatable.";
     POOL_PROBE = "pools.*.probe", Kind::Table, "How nodes are asked whether they are ready.";
     PROBE_EVERY = "pools.*.probe.every", time(2 * SECOND, 50, DAY), "From the start of one probe to the start of the next.";
-    PROBE_TIMEOUT = "pools.*.probe.timeout", time(SECOND, 50, DAY), "How long a probe may take; at most as long as the interval.";
+    PROBE_TIMEOUT = "pools.*.probe.timeout", time(SECOND, 50, DAY), "How long a probe may take; no longer than the interval, unless may_outlive says so.";
+    PROBE_MAY_OUTLIVE = "pools.*.probe.may_outlive", flag(), "Whether a probe may take longer than the interval and so delay the next one.";
     POOL_HEALTH = "pools.*.health", Kind::Table, "What probes and failures of real requests do to a node.";
     HEALTH_FALL = "pools.*.health.fall", number(3, 1, 255), "Consecutive failures to leave rotation.";
     HEALTH_RISE = "pools.*.health.rise", number(2, 1, 255), "Consecutive good probes to return.";
@@ -254,7 +255,7 @@ settings! {
     DOOR_QUEUE_WAIT = "front_door.*.queue_wait", time(5 * SECOND, 0, HOUR), "Longest wait for a free slot, never beyond the budget.";
     DOOR_CONNECT_TIMEOUT = "front_door.*.connect_timeout", time(2 * SECOND, 1, HOUR), "Connect and handshake, each try.";
     DOOR_HEALTH_INTERVAL = "front_door.*.health_interval", time_or_millis(2 * SECOND, 50, DAY), "From one probe of a node to the next.";
-    DOOR_HEALTH_TIMEOUT = "front_door.*.health_timeout", time_or_millis(SECOND, 50, DAY), "How long a probe may take; never longer than the interval.";
+    DOOR_HEALTH_TIMEOUT = "front_door.*.health_timeout", time_or_millis(SECOND, 50, DAY), "How long a probe may take; one that outlives the interval delays the next.";
     DOOR_HEALTH_FAIL = "front_door.*.health_fail", number(3, 1, 255), "Consecutive failures to leave rotation.";
     DOOR_HEALTH_PASS = "front_door.*.health_pass", number(2, 1, 255), "Consecutive good probes to return.";
     DOOR_TLS_CERT = "front_door.*.tls_cert", Kind::Text, "PEM file with the certificate chain shown to clients; needs tls_key.";

@@ -1,17 +1,16 @@
 //! Checks pools: their nodes, how nodes are reached, probed and taken out.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use toml::Spanned;
 
-use super::{Context, Parts};
+use super::{Context, Parts, default_time};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::files::{FileRole, NamedFile};
 use crate::model::{Health, Node, NodeTls, Pool, Probe};
 use crate::raw;
-use crate::settings::{self as s, Setting};
+use crate::settings as s;
 use crate::source::{Place, Placed};
 use crate::value;
 
@@ -227,34 +226,32 @@ pub(crate) fn unverified(pool: &str, place: &Place) -> Diagnostic {
     Diagnostic::warning(codes::UNVERIFIED_NODES, title).at(place, "this turns it off")
 }
 
+/// A timeout that nobody wrote is never longer than the interval.
 fn probe(cx: &mut Context<'_>, key: &Spanned<String>, raw: &raw::Probe) -> Probe {
     let every = cx.time(&raw.every, &s::PROBE_EVERY);
     let timeout = cx.time(&raw.timeout, &s::PROBE_TIMEOUT);
-    let defaults = (&s::PROBE_EVERY, &s::PROBE_TIMEOUT);
-    probe_of(key.get_ref(), defaults, (every, timeout), cx.findings)
-}
-
-/// A probe from what was written of it; a timeout nobody wrote is never longer than the interval.
-pub(crate) fn probe_of(
-    pool: &str,
-    defaults: (&Setting, &Setting),
-    (every, timeout): (Option<Placed<Duration>>, Option<Placed<Duration>>),
-    findings: &mut Findings,
-) -> Probe {
     let interval = every
         .as_ref()
-        .map_or(super::default_time(defaults.0), |one| one.value);
-    let usual = super::default_time(defaults.1).min(interval);
-    if let Some(slow) = timeout.as_ref().filter(|one| one.value > interval) {
-        let title = format!("pool `{pool}`: a probe may not outlive its interval");
+        .map_or(default_time(&s::PROBE_EVERY), |one| one.value);
+    let may_outlive = cx.flag(&raw.may_outlive, &s::PROBE_MAY_OUTLIVE);
+    let slow = timeout
+        .as_ref()
+        .filter(|one| one.value > interval && !may_outlive);
+    if let Some(slow) = slow {
+        let title = format!(
+            "pool `{}`: a probe may not outlive its interval",
+            key.get_ref()
+        );
         let mut found = Diagnostic::error(codes::PROBE_OUTLIVES_INTERVAL, title)
             .at(&slow.place, "a probe may take this long …");
         if let Some(every) = &every {
             found = found.at(&every.place, "… but the next one starts after this");
         }
         let longest = value::write_duration(interval);
-        findings.push(found.help(format!("a timeout of at most the interval, {longest}")));
+        cx.findings
+            .push(found.help(format!("a timeout of at most the interval, {longest}")));
     }
+    let usual = default_time(&s::PROBE_TIMEOUT).min(interval);
     Probe {
         every: interval,
         timeout: timeout.map_or(usual, |one| one.value),
