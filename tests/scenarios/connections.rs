@@ -65,8 +65,9 @@ fn an_idle_connection_to_a_node_is_left_after_three_seconds() {
 
 #[test]
 fn a_pause_as_long_as_the_nodes_patience_costs_no_request() {
-    let cluster = Cluster::of(&["a"]);
+    let cluster = Cluster::of(&["a", "b"]);
     cluster["a"].closes_idle_after(Duration::from_millis(100));
+    cluster["b"].closes_idle_after(Duration::from_millis(100));
     let door = quiet(&cluster).opens();
 
     for round in 0..40_u64 {

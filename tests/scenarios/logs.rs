@@ -153,7 +153,10 @@ fn a_change_of_rotation_is_one_line_whoever_caused_it() {
     );
     assert_eq!(said.text("addr"), cluster["b"].addr().to_string());
     assert_eq!(
-        (said.text("was").is_empty(), said.text("total_in").is_empty()),
+        (
+            said.text("was").is_empty(),
+            said.text("total_in").is_empty()
+        ),
         (false, false)
     );
     cluster["b"].says_serving(true);

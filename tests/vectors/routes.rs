@@ -79,7 +79,6 @@ fn carries(tier: Tier, switch: Option<&str>) {
         Some(switch) => plan.switch(switch).opens(),
         None => plan.opens(),
     };
-    let unknown = shape(&door.get("/no/such/route"));
 
     vector::each("routes", |vector: &Vector<Route>| {
         let route = &vector.content;
@@ -99,7 +98,8 @@ fn carries(tier: Tier, switch: Option<&str>) {
             )
         } else {
             same("at the node", asked, Vec::new())?;
-            same("answer", shape(&answer), unknown.clone())
+            let unknown = door.ask(&route.request("/no/such/route"));
+            same("answer", shape(&answer), shape(&unknown))
         }
     });
 }

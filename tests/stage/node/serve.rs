@@ -1,6 +1,6 @@
 //! One connection of a stand-in node, from the handshake to its end.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustls::{ServerConnection, StreamOwned};
 
 use super::ready::{Ending, Ready};
-use super::record::Seen;
+use super::record::{Seen, UnderWay};
 use super::store::Question;
 use super::way::{Reply, Way};
 use super::{Greeting, Inner};
@@ -46,8 +46,8 @@ pub(super) fn connection(node: &Arc<Inner>, socket: TcpStream, number: u64) {
         let ending = match way {
             None => probe(&mut inbox.wire, &node.ready_shape()),
             Some(way) => {
-                let _under_way = node.record.begins();
-                act(node, &mut inbox, &seen, way)
+                let under_way = node.record.begins();
+                act(node, &mut inbox, &seen, way, under_way)
             }
         };
         match ending {
@@ -99,6 +99,12 @@ fn read_request(
     into: &mut Head,
     body: &mut Vec<u8>,
 ) -> io::Result<Option<(String, String)>> {
+    if inbox.early().is_empty() && inbox.fill()? == 0 {
+        return Ok(None);
+    }
+    if !inbox.early().first().is_some_and(u8::is_ascii_alphabetic) {
+        return Err(broken("no method"));
+    }
     let Some(head) = Head::read(inbox)? else {
         return Ok(None);
     };
@@ -156,19 +162,25 @@ fn probe(wire: &mut Wire, ready: &Ready) -> io::Result<Then> {
     Ok(Then::Keeps)
 }
 
-fn act(node: &Inner, inbox: &mut Inbox, seen: &Seen, way: Way) -> io::Result<Then> {
+fn act(
+    node: &Inner,
+    inbox: &mut Inbox,
+    seen: &Seen,
+    way: Way,
+    under_way: UnderWay<'_>,
+) -> io::Result<Then> {
     let wire = &mut inbox.wire;
     match way {
         Way::After(delay, way) => match sleep_unless_gone(wire, delay) {
-            true => act(node, inbox, seen, *way),
+            true => act(node, inbox, seen, *way, under_way),
             false => Ok(Then::Ends),
         },
-        Way::Plainly => say(wire, seen, &from_store(node, seen)),
+        Way::Plainly => say(wire, seen, &from_store(node, seen), under_way),
         Way::Held => match node.waits_at_gate(|| is_gone(wire)) {
-            true => say(wire, seen, &from_store(node, seen)),
+            true => say(wire, seen, &from_store(node, seen), under_way),
             false => Ok(Then::Ends),
         },
-        Way::Says(reply) => say(wire, seen, &reply),
+        Way::Says(reply) => say(wire, seen, &reply, under_way),
         Way::Crumbs(pause) => crumbs(wire, &from_store(node, seen), pause),
         Way::Raw(bytes) => wire.write_all(&bytes).map(|()| Then::Keeps),
         Way::RawThenCloses(bytes) => wire.write_all(&bytes).map(|()| Then::Ends),
@@ -199,11 +211,13 @@ fn from_store(node: &Inner, seen: &Seen) -> Reply {
     Reply::new(status).body(value.to_string())
 }
 
-fn say(wire: &mut Wire, seen: &Seen, reply: &Reply) -> io::Result<Then> {
+/// Ends the request before its last byte leaves: whoever has the answer may send the next one.
+fn say(wire: &mut Wire, seen: &Seen, reply: &Reply, under_way: UnderWay<'_>) -> io::Result<Then> {
     let mut bytes = reply.head_bytes();
     if seen.method != "HEAD" {
         bytes.extend(reply.body_bytes());
     }
+    drop(under_way);
     wire.write_all(&bytes)?;
     wire.flush()?;
     Ok(if reply.ends_connection() {
@@ -252,11 +266,12 @@ fn echo(node: &Inner, inbox: &mut Inbox, seen: &Seen) -> io::Result<Then> {
     }
 }
 
-/// Does nothing until the connection is over, by the other side or by the node's death.
+/// Says nothing until the connection is over; what still comes is thrown away, so that its end shows.
 fn hang(wire: &Wire) {
-    while !is_gone(wire) {
-        thread::sleep(GLANCE);
-    }
+    let mut socket = wire.socket();
+    let _ = socket.set_read_timeout(None);
+    let mut piece = [0_u8; 4096];
+    while matches!(socket.read(&mut piece), Ok(1..)) {}
 }
 
 fn sleep_unless_gone(wire: &Wire, length: Duration) -> bool {
