@@ -11,6 +11,8 @@ pub struct Seen {
     pub connection: u64,
     /// Its place on that connection, counted from one.
     pub index: usize,
+    /// Whether the node ends the connection with its answer.
+    pub is_last: bool,
     /// Method.
     pub method: String,
     /// Target exactly as on the wire.

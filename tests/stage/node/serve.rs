@@ -42,7 +42,6 @@ pub(super) fn connection(node: &Arc<Inner>, socket: TcpStream, number: u64) {
             return refuse(inbox, asked.is_err());
         };
         let way = node.receives(&seen);
-        let last = index >= node.most_requests() || seen.head.lists("connection", "close");
         let ending = match way {
             None => probe(&mut inbox.wire, &node.ready_shape()),
             Some(way) => {
@@ -51,7 +50,7 @@ pub(super) fn connection(node: &Arc<Inner>, socket: TcpStream, number: u64) {
             }
         };
         match ending {
-            Ok(Then::Keeps) if !last => {}
+            Ok(Then::Keeps) if !seen.is_last => {}
             Ok(Then::Resets) => return inbox.wire.reset(),
             Ok(Then::Keeps | Then::Ends) | Err(_) => return,
         }
@@ -84,9 +83,11 @@ fn request(
             return Err(error);
         }
     };
+    let is_last = index >= node.most_requests() || head.lists("connection", "close");
     Ok(Some(Seen {
         connection,
         index,
+        is_last,
         method,
         target,
         head,
@@ -208,7 +209,11 @@ fn act(
 fn from_store(node: &Inner, seen: &Seen) -> Reply {
     let question = Question::new(&node.name, &seen.method, &seen.target, &seen.body);
     let (status, value) = node.store.answer(&question);
-    Reply::new(status).body(value.to_string())
+    let reply = Reply::new(status).body(value.to_string());
+    match seen.is_last {
+        true => reply.field("Connection", "close"),
+        false => reply,
+    }
 }
 
 /// Ends the request before its last byte leaves: whoever has the answer may send the next one.
