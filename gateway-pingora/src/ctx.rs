@@ -94,6 +94,8 @@ pub(crate) enum Reached {
     Answered,
     /// A 503 with `Retry-After` has come, and another node is asked instead.
     Busy,
+    /// The connection had ended while it rested; the node is dialled again.
+    Ended,
     /// A step has found a limit exceeded, and has said so in [`Ctx::failure`].
     Stopped,
 }

@@ -9,8 +9,7 @@
 //! Source: adr/0010, adr/0019.
 
 use std::hash::{BuildHasher, RandomState};
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -34,6 +33,8 @@ pub(crate) struct ReadyCheck {
     pool: Arc<LivePool>,
     node: Arc<LiveNode>,
     connector: Connector,
+    /// What the last check has seen so far: a check that is cut short leaves how far it came.
+    seen: Mutex<Observation>,
 }
 
 impl ReadyCheck {
@@ -48,39 +49,41 @@ impl ReadyCheck {
             pool,
             node,
             connector,
+            seen: Mutex::new(Observation::Unreachable),
         }
     }
 
-    /// Probes once, and tells the pool what was seen.
+    /// Probes once, in time, and tells the pool what was seen.
     ///
     /// Cancel-safe: a probe that is dropped counts for nothing.
     pub(crate) async fn probe(&self) {
-        let seen = match tokio::time::timeout(self.pool.pool.probe.timeout, self.observe()).await {
-            Ok(seen) => seen,
-            Err(_) => Observation::Timeout,
-        };
+        self.sees(Observation::Unreachable);
+        let _ = tokio::time::timeout(self.pool.pool.probe.timeout, self.check_addresses()).await;
+        let seen = self
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let moves = self.pool.state.probed(&self.node, &seen, clock::now());
         self.pool.report(&moves);
     }
 
-    /// Resolves the name, and asks the first address that answers to a connect.
-    async fn observe(&self) -> Observation {
+    /// Resolves the name, and checks the first address that takes a connection.
+    async fn check_addresses(&self) {
         let Ok(found) = tokio::net::lookup_host(&**self.node.addr()).await else {
-            return Observation::Unreachable;
+            return;
         };
-        let addresses: Vec<SocketAddr> = found.collect();
-        let mut seen = Observation::Unreachable;
-        for address in &addresses {
+        for address in found {
             let Ok(backend) = Backend::new(&address.to_string()) else {
                 continue;
             };
-            seen = self.ask(&backend).await;
-            if seen != Observation::Unreachable {
-                self.node.set_addresses(&[*address]);
-                return seen;
+            let _ = self.check(&backend).await;
+            if *self.seen.lock().unwrap_or_else(PoisonError::into_inner) != Observation::Unreachable
+            {
+                self.node.set_addresses(&[address]);
+                return;
             }
         }
-        seen
     }
 
     async fn ask(&self, target: &Backend) -> Observation {
@@ -92,6 +95,8 @@ impl ReadyCheck {
         let Ok((mut session, _)) = self.connector.get_http_session(&peer).await else {
             return Observation::Unreachable;
         };
+        // From here on the node has been reached, and silence is a matter of time.
+        self.sees(Observation::Timeout);
         let Ok(request) = self.request() else {
             return Observation::Unreachable;
         };
@@ -103,6 +108,10 @@ impl ReadyCheck {
             return Observation::Unreachable;
         }
         read_answer(&mut session).await
+    }
+
+    fn sees(&self, seen: Observation) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
     }
 
     /// Case 61: `Host` is the address as configured, port and brackets included.
@@ -150,7 +159,10 @@ fn broken(status: u16) -> Observation {
 #[async_trait]
 impl HealthCheck for ReadyCheck {
     async fn check(&self, target: &Backend) -> Result<()> {
-        match self.ask(target).await.why() {
+        let seen = self.ask(target).await;
+        let why = seen.why();
+        self.sees(seen);
+        match why {
             None => Ok(()),
             Some(why) => Error::e_explain(ErrorType::Custom("ready"), why.to_string()),
         }

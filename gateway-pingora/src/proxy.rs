@@ -62,7 +62,7 @@ impl ProxyHttp for Door {
         };
         match chosen {
             Ok(()) => Ok(false),
-            Err(failure) => step::answer::refuse(session, ctx, failure).await,
+            Err(failure) => step::answer::refuse(&self.shared, session, ctx, failure).await,
         }
     }
 
@@ -80,8 +80,7 @@ impl ProxyHttp for Door {
         _digest: Option<&Digest>,
         ctx: &mut Ctx,
     ) -> Result<()> {
-        step::send::count(&self.connections, reused, fd, ctx);
-        Ok(())
+        step::send::take(&self.connections, reused, fd, ctx)
     }
 
     async fn upstream_request_filter(
@@ -139,7 +138,7 @@ impl ProxyHttp for Door {
         response: &mut ResponseHeader,
         ctx: &mut Ctx,
     ) -> Result<()> {
-        step::answer::head(session, response, ctx)
+        step::answer::head(&self.shared, session, response, ctx)
     }
 
     fn response_body_filter(

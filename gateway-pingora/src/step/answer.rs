@@ -7,7 +7,7 @@ use bytes::Bytes;
 use gateway_config::model::FailureStyle;
 use gateway_core::failure::Failure;
 use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER,
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderValue, RETRY_AFTER,
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{Method, StatusCode, Version};
@@ -18,9 +18,14 @@ use pingora_proxy::{FailToProxy, Session};
 use crate::clock;
 use crate::ctx::Ctx;
 use crate::fields::carried;
+use crate::serving::Shared;
 
 const OUTCOME: &str = "X-Gateway-Outcome";
 const REQUEST_ID: &str = "X-Request-Id";
+/// A body that is read to its end, unused, so that the connection can go on; in bytes.
+const LITTLE: u64 = 64 * 1024;
+/// How long that may take.
+const DRAIN: Duration = Duration::from_secs(5);
 /// How long a tunnel may be silent.
 const TUNNEL_IDLE: Duration = Duration::from_secs(600);
 
@@ -28,9 +33,17 @@ const TUNNEL_IDLE: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 /// Only when a value we made is no field value, which is a fault of ours.
-pub(crate) fn head(session: &mut Session, response: &mut ResponseHeader, ctx: &Ctx) -> Result<()> {
+pub(crate) fn head(
+    shared: &Shared,
+    session: &mut Session,
+    response: &mut ResponseHeader,
+    ctx: &Ctx,
+) -> Result<()> {
     if response.status.is_informational() && response.status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(());
+    }
+    if shared.is_draining() {
+        session.set_keepalive(None);
     }
     let admitted = ctx.admitted()?;
     let mut built = ResponseHeader::build(response.status, Some(12))?;
@@ -93,15 +106,38 @@ pub(crate) fn body(ctx: &Ctx) -> Result<Option<Duration>> {
 ///
 /// # Errors
 /// When the client cannot be written to.
-pub(crate) async fn refuse(session: &mut Session, ctx: &mut Ctx, failure: Failure) -> Result<bool> {
+pub(crate) async fn refuse(
+    shared: &Shared,
+    session: &mut Session,
+    ctx: &mut Ctx,
+    failure: Failure,
+) -> Result<bool> {
     let is_gone = failure == Failure::ClientGone;
     ctx.failure = Some(failure.clone());
     if is_gone {
         session.set_keepalive(None);
         return Ok(true);
     }
+    if shared.is_draining() {
+        session.set_keepalive(None);
+    } else if !failure.answer().close && is_soon_read(session) {
+        session.set_close_on_response_before_downstream_finish(false);
+        session.set_total_drain_timeout(Some(DRAIN));
+    }
     write(session, ctx, &failure).await?;
     Ok(true)
+}
+
+/// Whether what the client still sends is little, and sure to come: then the connection goes on after
+/// it. A client that waits for a 100 may never send it (RFC 9110 §10.1.1).
+fn is_soon_read(session: &Session) -> bool {
+    let length = session
+        .get_header(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok());
+    session.get_header(EXPECT).is_none()
+        && length
+            .and_then(|length| length.parse::<u64>().ok())
+            .is_some_and(|length| length <= LITTLE)
 }
 
 /// Answers with the failure the tries have ended in; or cuts an answer that had begun, so that the

@@ -52,6 +52,9 @@ pub(crate) async fn run(
     if status == 503 {
         head.insert_header(RETRY_AFTER, HeaderValue::from_static("1"))?;
     }
+    if shared.is_draining() {
+        session.set_keepalive(None);
+    }
     let is_head = session.req_header().method == Method::HEAD;
     session
         .write_response_header(Box::new(head), is_head)

@@ -39,7 +39,7 @@ pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> 
 /// The connection was made, and broke.
 pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
     error.set_retry(false);
-    let (Some(routed), Some(attempt)) = (&ctx.routed, ctx.attempt.take()) else {
+    let (Some(routed), Some(mut attempt)) = (&ctx.routed, ctx.attempt.take()) else {
         return error;
     };
     let now = clock::now();
@@ -47,6 +47,13 @@ pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
         Reached::Busy => {
             // `head` has decided.
             ctx.failure = Some(Failure::NoHealthyNode);
+            error.set_retry(true);
+            return error;
+        }
+        Reached::Ended => {
+            // The same node keeps the slot and is dialled again; no try is spent.
+            attempt.reached = Reached::Nothing;
+            ctx.attempt = Some(attempt);
             error.set_retry(true);
             return error;
         }

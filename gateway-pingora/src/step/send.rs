@@ -14,7 +14,8 @@ use pingora_core::{Error, ErrorType, OrErr, Result};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
-use crate::connections_out::ConnectionsOut;
+use crate::clock;
+use crate::connections_out::{ConnectionsOut, Found};
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
 use crate::fields::carried;
 
@@ -22,11 +23,24 @@ const FORWARDED_FOR: &str = "X-Forwarded-For";
 const FORWARDED_PROTO: &str = "X-Forwarded-Proto";
 const REQUEST_ID: &str = "X-Request-Id";
 
-/// Counts the request on its connection; the last one a connection may carry closes it.
-pub(crate) fn count(connections: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx) {
-    let count = connections.count(fd, is_reused);
-    if let (Some(routed), Some(attempt)) = (&ctx.routed, &mut ctx.attempt) {
-        attempt.is_last_on_connection = count >= routed.pool.pool.keep_requests;
+/// Takes the connection: the last request it may carry closes it.
+///
+/// # Errors
+/// When the node has closed it while it rested. Nothing was written; the same node is dialled again.
+pub(crate) fn take(out: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx) -> Result<()> {
+    let found = out.take(fd, is_reused, clock::now());
+    let (Some(routed), Some(attempt)) = (&ctx.routed, &mut ctx.attempt) else {
+        return Ok(());
+    };
+    match found {
+        Found::Open(count) => {
+            attempt.is_last_on_connection = count >= routed.pool.pool.keep_requests;
+            Ok(())
+        }
+        Found::Ended => {
+            attempt.reached = Reached::Ended;
+            Error::e_explain(ErrorType::ConnectionClosed, "closed while it rested")
+        }
     }
 }
 
