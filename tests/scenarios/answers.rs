@@ -221,3 +221,69 @@ fn an_early_answer_to_a_large_body_reaches_the_client() {
 
     answer.fails_with(404, "no_such_route");
 }
+
+#[test]
+fn a_switch_of_protocol_that_nobody_asked_for_is_unreadable() {
+    let switch = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+    let (_cluster, door) = answered(Way::Raw(switch.into()));
+
+    door.post("/sql", "x")
+        .fails_with(502, "upstream_unreadable");
+
+    door.get("/schema").is(200);
+}
+
+#[test]
+fn chunks_that_break_in_the_middle_cut_the_client() {
+    let broken = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\nrest";
+    let (cluster, door) = answered(Way::Raw(broken.into()));
+
+    let answer = door.get("/schema");
+
+    assert!(
+        !(answer.status == 200 && answer.is_whole),
+        "{}",
+        answer.text()
+    );
+    door.get("/schema").is(200);
+    let seen = cluster["a"].seen();
+    assert_ne!(seen[0].connection, seen[1].connection);
+}
+
+#[test]
+fn an_answer_with_both_lengths_never_reaches_the_next_client() {
+    let both = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n\
+        5\r\nhello\r\n0\r\n\r\n";
+    let (_cluster, door) = answered(Way::Raw(both.into()));
+    let mut client = door.connect();
+
+    let answer = client.asks(&Request::post("/sql", "x"));
+
+    assert!(
+        answer.status == 502 || answer.text() == "hello",
+        "{}",
+        answer.text()
+    );
+    for _ in 0..3 {
+        assert!(door.get("/schema").json()["tables"].is_array());
+    }
+}
+
+#[test]
+fn two_hundred_requests_sent_at_once_are_answered_in_order() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let door = Door::before(&cluster).opens();
+    let mut client = door.connect();
+    let bodies: Vec<String> = (0..200).map(|number| format!("number {number}")).collect();
+    let requests: Vec<u8> = bodies
+        .iter()
+        .flat_map(|body| Request::post("/sql", body).bytes())
+        .collect();
+
+    client.says(requests);
+
+    for body in &bodies {
+        assert_eq!(client.hears().is(200).json()["echo"], body.as_str());
+    }
+    assert_eq!(cluster.requests(), 200);
+}

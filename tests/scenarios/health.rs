@@ -106,17 +106,23 @@ fn a_probe_has_a_connection_of_its_own_and_carries_no_credential() {
 fn at_most_one_probe_per_node_is_under_way() {
     let cluster = Cluster::of(&["a", "b"]);
     cluster["b"].greets(Greeting::Silent);
+    // The first probe of `b` runs out of time, the second takes as long as sixty intervals.
     let door = Door::before(&cluster)
         .set("--health-interval", "50")
-        .set("--health-timeout", "20s")
+        .set("--health-timeout", "3s")
         .without_waiting()
         .opens();
+    cluster["a"].forgets();
 
     wait::until("probes of the other node", wait::SOON, || {
         cluster["a"].probes().len() >= 10
     });
 
-    assert_eq!(cluster["b"].accepted(), 1);
+    assert!(
+        cluster["b"].accepted() <= 2,
+        "{} probes",
+        cluster["b"].accepted()
+    );
     drop(door);
 }
 

@@ -155,3 +155,41 @@ fn a_stream_given_up_frees_its_slot() {
     });
     client.asks("GET", "/schema", b"").is(200);
 }
+
+#[test]
+fn a_length_that_lies_reaches_no_node() {
+    for (length, body) in [("10", &b"abc"[..]), ("3", b"hello"), ("10", b"")] {
+        let cluster = Cluster::of(&["a"]);
+        let (_door, client) = door(&cluster);
+        let mut request = head("POST", "/sql");
+        request
+            .headers_mut()
+            .append("content-length", length.parse().unwrap());
+
+        let answer = client.hears(client.sends(request, body));
+
+        assert!(
+            !answer.is_ok_and(|answer| answer.status == 200),
+            "{length} for {body:?}"
+        );
+        assert_eq!((cluster.requests(), cluster.fragments().len()), (0, 0));
+    }
+}
+
+#[test]
+fn a_host_that_is_not_the_authority_is_refused_and_the_same_is_not() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, client) = door(&cluster);
+    for (host, status) in [
+        ("other.test", 400),
+        ("door.test", 200),
+        ("DOOR.test:443", 200),
+    ] {
+        let mut request = head("GET", "/schema");
+        request.headers_mut().append("host", host.parse().unwrap());
+
+        let answer = client.hears(client.sends(request, b"")).unwrap();
+
+        assert_eq!(answer.status, status, "{host}");
+    }
+}

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use gateway_tests::certs::Authority;
 use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::message::Request;
-use gateway_tests::node::{Cluster, Reply, Way};
+use gateway_tests::node::{Cluster, Greeting, Reply, Way};
 use gateway_tests::wait;
 
 fn quiet(cluster: &Cluster) -> Plan {
@@ -234,4 +235,38 @@ fn a_repeated_request_carries_the_same_bytes() {
             .map(|seen| seen.target)
             .all(|target| target == "/table/t/query?limit=3")
     );
+}
+
+/// A door over TLS before two nodes of which one will not shake hands any more.
+fn without_handshake(greeting: Greeting) -> (Cluster, Door) {
+    let authority = Authority::new();
+    let cluster = Cluster::with_tls(&["a", "b"], &authority);
+    let door = quiet(&cluster)
+        .file("--upstream-ca", "ca.pem", authority.pem())
+        .set("--connect-timeout", "300ms")
+        .opens();
+    cluster["a"].greets(greeting);
+    (cluster, door)
+}
+
+#[test]
+fn a_handshake_that_fails_has_sent_nothing() {
+    let (cluster, door) = without_handshake(Greeting::Resets);
+    for number in 0..4 {
+        let body = format!("write {number}");
+        door.post("/sql", &body).is(200);
+        assert_eq!(cluster.times_seen(&body), 1);
+    }
+    assert!(door.metrics().number("big_proxy_retries_total") >= 1.0);
+}
+
+#[test]
+fn a_handshake_that_hangs_is_given_up_after_the_connect_timeout() {
+    let (cluster, door) = without_handshake(Greeting::Silent);
+    for number in 0..4 {
+        let body = format!("write {number}");
+        door.post("/sql", &body).is(200);
+        assert_eq!(cluster.times_seen(&body), 1);
+    }
+    assert!(door.metrics().number("big_proxy_retries_total") >= 1.0);
 }
