@@ -81,6 +81,8 @@ pub(crate) struct Attempt {
     pub(crate) reached: Reached,
     /// Whether the node must close the connection after its answer.
     pub(crate) is_last_on_connection: bool,
+    /// Whether the node is asked to open a tunnel.
+    pub(crate) asks_to_upgrade: bool,
 }
 
 /// How far a try has got.

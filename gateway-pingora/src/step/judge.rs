@@ -85,6 +85,12 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     let (Some(routed), Some(attempt)) = (&mut ctx.routed, &mut ctx.attempt) else {
         return Ok(());
     };
+    if response.status == StatusCode::SWITCHING_PROTOCOLS && !attempt.asks_to_upgrade {
+        // RFC 9110 §15.2.2: a node switches only when it was asked to.
+        ctx.failure = Some(Failure::Unreadable(attempt.asked()));
+        attempt.reached = Reached::Stopped;
+        return Error::e_explain(ErrorType::InvalidHTTPHeader, "a 101 nobody asked for");
+    }
     routed.pool.state.exchange_completed(attempt.slot.node());
     if let Some(after) = busy(response) {
         let elsewhere = routed.pool.state.elsewhere(&ctx.asked.tried);

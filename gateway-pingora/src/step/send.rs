@@ -70,9 +70,11 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     set_connection(client, ctx.attempt.as_ref(), routed, &mut built)?;
     set_forwarding(client, admitted, &mut built)?;
 
+    let asks_to_upgrade = built.headers.contains_key(UPGRADE);
     *request = built;
     if let Some(attempt) = &mut ctx.attempt {
         attempt.reached = Reached::Sent;
+        attempt.asks_to_upgrade = asks_to_upgrade;
     }
     Ok(())
 }
@@ -177,7 +179,9 @@ fn set_connection(
     routed: &Routed,
     built: &mut RequestHeader,
 ) -> Result<()> {
-    if let Some(protocol) = client.headers.get(UPGRADE).filter(|_| routed.upgrade) {
+    // RFC 9110 §7.8: an upgrade asked for in HTTP/1.0 is ignored.
+    let may_upgrade = routed.upgrade && client.version == Version::HTTP_11;
+    if let Some(protocol) = client.headers.get(UPGRADE).filter(|_| may_upgrade) {
         built.insert_header(CONNECTION, HeaderValue::from_static("Upgrade"))?;
         return built.insert_header(UPGRADE, protocol.clone());
     }
