@@ -3,26 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The bytes that may be held, and those that are.
-#[derive(Clone)]
-pub(crate) struct BodyMemory {
-    held: Arc<AtomicU64>,
-    most: u64,
-}
+/// The bytes that are held.
+#[derive(Clone, Default)]
+pub(crate) struct BodyMemory(Arc<AtomicU64>);
 
 impl BodyMemory {
-    /// At most this many bytes.
-    pub(crate) fn new(most: u64) -> Self {
-        BodyMemory {
-            held: Arc::new(AtomicU64::new(0)),
-            most,
-        }
-    }
-
-    /// Nothing held yet.
-    pub(crate) fn hold(&self) -> Held {
+    /// Nothing held yet, and at most `most` bytes by all together.
+    pub(crate) fn hold(&self, most: u64) -> Held {
         Held {
             memory: self.clone(),
+            most,
             bytes: 0,
         }
     }
@@ -31,6 +21,7 @@ impl BodyMemory {
 /// Bytes held for one request; given back when dropped.
 pub(crate) struct Held {
     memory: BodyMemory,
+    most: u64,
     bytes: u64,
 }
 
@@ -38,13 +29,10 @@ impl Held {
     /// Holds `bytes` in all; whether there was room for what that adds.
     pub(crate) fn grow_to(&mut self, bytes: u64) -> bool {
         let more = bytes.saturating_sub(self.bytes);
-        let fits = |held: u64| {
-            held.checked_add(more)
-                .filter(|held| *held <= self.memory.most)
-        };
+        let fits = |held: u64| held.checked_add(more).filter(|held| *held <= self.most);
         let grown = self
             .memory
-            .held
+            .0
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, fits)
             .is_ok();
         self.bytes += if grown { more } else { 0 };
@@ -54,7 +42,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.memory.held.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.memory.0.fetch_sub(self.bytes, Ordering::AcqRel);
     }
 }
 
@@ -68,19 +56,19 @@ mod tests {
         fn never_more_than_the_bound_and_all_given_back(
             sizes in proptest::collection::vec(0_u64..200, 0..50),
         ) {
-            let memory = BodyMemory::new(1000);
+            let memory = BodyMemory::default();
             let mut held = Vec::new();
             for (number, size) in sizes.into_iter().enumerate() {
-                let mut one = memory.hold();
+                let mut one = memory.hold(1000);
                 let _ = one.grow_to(size / 2) && one.grow_to(size);
                 held.push(one);
-                prop_assert!(memory.held.load(Ordering::Acquire) <= 1000);
+                prop_assert!(memory.0.load(Ordering::Acquire) <= 1000);
                 if number % 3 == 0 {
                     held.remove(0);
                 }
             }
             drop(held);
-            prop_assert_eq!(memory.held.load(Ordering::Acquire), 0);
+            prop_assert_eq!(memory.0.load(Ordering::Acquire), 0);
         }
     }
 }

@@ -20,6 +20,7 @@ use tokio::io::AsyncWriteExt;
 use crate::client::Client;
 use crate::clock;
 use crate::gate::head::HeadFault;
+use crate::serving::Sites;
 use crate::step::answer::of_failure;
 use crate::stream::{Conn, HeadRefusal};
 use crate::telemetry::AccessLine;
@@ -89,7 +90,8 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
         HeadRefusal::Slow => Failure::HeadTooSlow,
     };
     let serving = worker.shared.serving.load_full();
-    let site = serving.site(&client.listening.listener.name, "");
+    let sites = serving.sites(&client.listening.listener.name);
+    let site = sites.and_then(Sites::others);
     let style = site.map_or(FailureStyle::Text, |site| site.site.failures);
     let id = worker.shared.ids.make();
     let answer = failure.answer();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use gateway_config::Snapshot;
-use gateway_config::model::Name;
+use gateway_config::model::{Listener, Model, Name};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tracing_appender::non_blocking::NonBlocking;
@@ -102,7 +102,7 @@ impl Engine {
     /// A [`Fault`]; everything is as it was then.
     pub fn apply(&self, snapshot: Arc<Snapshot>) -> Result<(), Fault> {
         let before = self.shared.serving.load_full();
-        same_listeners(before.snapshot.model(), snapshot.model())?;
+        same_generation(before.snapshot.model(), snapshot.model())?;
         let serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
         let mut certificates = Vec::new();
         for listening in &self.listenings {
@@ -214,26 +214,23 @@ fn bind(
     Ok((sockets, bound.map_err(fault)?.unwrap_or(addr)))
 }
 
-/// A change of listeners is refused until generations exist.
-fn same_listeners(
-    old: &gateway_config::model::Model,
-    new: &gateway_config::model::Model,
-) -> Result<(), Fault> {
-    let differs = |one: &&gateway_config::model::Listener| {
-        !old.listeners.contains(one) || old.listeners.len() != new.listeners.len()
+/// Listeners, workers and the access log are fixed until generations exist.
+fn same_generation(old: &Model, new: &Model) -> Result<(), Fault> {
+    let changed = |what: String| Err(Fault::NeedsRestart { what });
+    let named = |listeners: &[Listener], name: &Name| {
+        listeners.iter().find(|one| one.name == *name).cloned()
     };
-    let changed = new
-        .listeners
-        .iter()
-        .find(differs)
-        .or(match new.listeners.is_empty() {
-            true => old.listeners.first(),
-            false => None,
-        });
-    match changed {
-        Some(listener) => Err(Fault::ListenersChanged {
-            listener: Arc::clone(&listener.name),
-        }),
-        None => Ok(()),
+    for listener in old.listeners.iter().chain(&new.listeners) {
+        let name = &listener.name;
+        if named(&old.listeners, name) != named(&new.listeners, name) {
+            return changed(format!("listener `{name}`"));
+        }
     }
+    if old.workers != new.workers {
+        return changed("the number of workers".to_owned());
+    }
+    if old.access_log != new.access_log {
+        return changed("the access log".to_owned());
+    }
+    Ok(())
 }

@@ -35,10 +35,9 @@ pub(crate) struct Shared {
 impl Shared {
     /// Serves `serving` from the start.
     pub(crate) fn new(serving: Serving, access_log: AccessLog) -> Self {
-        let body_memory = BodyMemory::new(serving.snapshot.model().limits.body_memory);
         Shared {
             serving: ArcSwap::from_pointee(serving),
-            body_memory,
+            body_memory: BodyMemory::default(),
             access_log,
             ids: Ids::new(),
             draining: AtomicBool::new(false),
@@ -62,7 +61,7 @@ pub(crate) struct Serving {
     pub(crate) snapshot: Arc<Snapshot>,
     /// Its pools.
     pub(crate) pools: Pools,
-    sites: BTreeMap<Name, Arc<ServedSite>>,
+    sites: BTreeMap<Name, Sites>,
 }
 
 /// A site, prepared.
@@ -97,47 +96,80 @@ impl Serving {
                 Arc::new(LivePool::new(pool, state)?),
             );
         }
-        let mut sites = BTreeMap::new();
+        let mut sites: BTreeMap<Name, Sites> = BTreeMap::new();
         for site in &model.sites {
-            let known = before.and_then(|before| before.sites.get(&site.name));
-            let metrics = match known {
-                Some(known) => Arc::clone(&known.metrics),
-                None => Arc::new(Metrics::new()?),
-            };
-            let served = ServedSite {
-                metrics,
+            let known = before.and_then(|before| before.metrics_of(&site.name));
+            let served = Arc::new(ServedSite {
+                metrics: match known {
+                    Some(known) => known,
+                    None => Arc::new(Metrics::new()?),
+                },
                 pools: pools.clone(),
                 request_fields: fields(site.request_fields.as_deref())?,
                 response_fields: fields(site.response_fields.as_deref())?,
                 hash: snapshot.hash().into(),
                 site: site.clone(),
-            };
-            sites.insert(Arc::clone(&site.name), Arc::new(served));
+            });
+            let here = sites.entry(Arc::clone(&site.listener)).or_default();
+            match site.hosts.is_empty() {
+                true => here.others = Some(served),
+                false => here.named.push(served),
+            }
         }
-        let served = Serving {
-            snapshot: Arc::clone(&snapshot),
-            pools,
-            sites,
-        };
         for listener in &model.listeners {
-            if served.site(&listener.name, "").is_none() {
+            let here = sites.get(&listener.name);
+            if here.and_then(Sites::others).is_none() {
                 let what = format!("listener `{}` without a site for every host", listener.name);
                 return Err(Fault::NotServed { what });
             }
         }
-        Ok(served)
+        Ok(Serving {
+            snapshot,
+            pools,
+            sites,
+        })
     }
 
-    /// The site of a listener that has this host, else the one that has every host.
-    pub(crate) fn site(&self, listener: &str, host: &str) -> Option<&Arc<ServedSite>> {
-        let mut here = self
-            .sites
-            .values()
-            .filter(|served| *served.site.listener == *listener);
-        let named = |served: &&Arc<ServedSite>| served.site.hosts.iter().any(|one| **one == *host);
-        let mut others = here.clone();
-        here.find(named)
-            .or_else(|| others.find(|served| served.site.hosts.is_empty()))
+    fn metrics_of(&self, site: &str) -> Option<Arc<Metrics>> {
+        let mut all = self.sites.values().flat_map(Sites::all);
+        let known = all.find(|served| *served.site.name == *site)?;
+        Some(Arc::clone(&known.metrics))
+    }
+
+    /// The sites of a listener; of several hosts, or one for every host.
+    pub(crate) fn sites(&self, listener: &str) -> Option<&Sites> {
+        self.sites.get(listener)
+    }
+}
+
+/// The sites of one listener.
+#[derive(Default)]
+pub(crate) struct Sites {
+    named: Vec<Arc<ServedSite>>,
+    others: Option<Arc<ServedSite>>,
+}
+
+impl Sites {
+    /// The site that has this host, else the one for every host. The host is asked for only when
+    /// there is a choice.
+    pub(crate) fn of(&self, host: impl FnOnce() -> String) -> Option<&Arc<ServedSite>> {
+        if !self.named.is_empty() {
+            let host = host();
+            let has = |site: &&Arc<ServedSite>| site.site.hosts.iter().any(|one| **one == *host);
+            if let Some(site) = self.named.iter().find(has) {
+                return Some(site);
+            }
+        }
+        self.others.as_ref()
+    }
+
+    /// The site for every host.
+    pub(crate) fn others(&self) -> Option<&Arc<ServedSite>> {
+        self.others.as_ref()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<ServedSite>> {
+        self.named.iter().chain(&self.others)
     }
 }
 

@@ -3,10 +3,13 @@
 //!
 //! Source: adr/0014.
 
+use std::future::poll_fn;
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use pingora_core::apps::HttpServerOptions;
 use pingora_core::protocols::http::v2::server::H2Options;
@@ -16,12 +19,12 @@ use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 
 use crate::client::Client;
-use crate::connection;
 use crate::connections_out::ConnectionsOut;
 use crate::listening::{Counted, Listening};
 use crate::proxy::Door;
 use crate::serving::Shared;
 use crate::stream::Conn;
+use crate::{clock, connection};
 
 /// Idle connections to nodes that a worker keeps.
 const KEPT: usize = 512;
@@ -29,6 +32,8 @@ const KEPT: usize = 512;
 const MAX_TRIES: usize = 1024;
 /// Streams at once on one HTTP/2 connection.
 const STREAMS: u32 = 100;
+/// How long connections that are queued already are taken once the process goes down.
+const LAST_ACCEPTS: Duration = Duration::from_millis(250);
 /// How long accepting rests when descriptors have run out.
 const REST: Duration = Duration::from_millis(50);
 
@@ -125,40 +130,65 @@ async fn accept(
     alive: mpsc::Sender<()>,
 ) {
     let mut drain = worker.drain.clone();
-    let mut exhausted = Exhausted::default();
+    let mut trouble = Trouble::default();
     loop {
         let accepted = tokio::select! {
             biased;
+            _ = drain.wait_for(|drain| *drain) => break,
             accepted = socket.accept() => accepted,
-            _ = drain.wait_for(|drain| *drain) => return,
         };
         match accepted {
-            Ok((stream, peer)) => {
-                let client = Arc::new(Client::new(Arc::clone(&listening), peer));
-                let most = worker
-                    .shared
-                    .serving
-                    .load()
-                    .snapshot
-                    .model()
-                    .limits
-                    .connections;
-                let Some(counted) = listening.connect(most) else {
-                    continue;
-                };
-                let serve = start(stream, client, Arc::clone(&worker), counted);
-                let alive = alive.clone();
-                tokio::spawn(async move {
-                    serve.await;
-                    drop(alive);
-                });
-            }
+            Ok(accepted) => spawn(accepted, &listening, &worker, &alive, &mut trouble),
             Err(error) => {
-                exhausted.say(&listening, &error);
+                trouble.say(&listening, &error.to_string());
                 tokio::time::sleep(REST).await;
             }
         }
     }
+    let last = clock::now() + LAST_ACCEPTS;
+    while clock::now() < last {
+        let Some(Ok(accepted)) = poll_once(socket.accept()).await else {
+            return;
+        };
+        spawn(accepted, &listening, &worker, &alive, &mut trouble);
+    }
+}
+
+fn spawn(
+    (stream, peer): (TcpStream, SocketAddr),
+    listening: &Arc<Listening>,
+    worker: &Arc<Worker>,
+    alive: &mpsc::Sender<()>,
+    trouble: &mut Trouble,
+) {
+    let client = Arc::new(Client::new(Arc::clone(listening), peer));
+    let most = worker
+        .shared
+        .serving
+        .load()
+        .snapshot
+        .model()
+        .limits
+        .connections;
+    let Some(counted) = listening.connect(most) else {
+        return trouble.say(listening, "as many connections as may be are open");
+    };
+    let serve = start(stream, client, Arc::clone(worker), counted);
+    let alive = alive.clone();
+    tokio::spawn(async move {
+        serve.await;
+        drop(alive);
+    });
+}
+
+/// What a future has to say at once; nothing if it would wait.
+async fn poll_once<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match future.as_mut().poll(cx) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
 }
 
 /// Does the handshake, if there is one, in time and among a bounded number; then serves.
@@ -189,21 +219,19 @@ async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>, _cou
     connection::serve(Box::new(conn), client, worker).await;
 }
 
-/// Says at most once a second that nothing can be accepted.
+/// Says at most once a second why connections are not taken.
 #[derive(Default)]
-struct Exhausted {
-    said: Option<std::time::Instant>,
+struct Trouble {
+    said: Option<Instant>,
 }
 
-impl Exhausted {
-    fn say(&mut self, listening: &Listening, error: &io::Error) {
-        let now = crate::clock::now();
-        let is_due = self
-            .said
-            .is_none_or(|said| now.saturating_duration_since(said).as_secs() >= 1);
-        if is_due {
+impl Trouble {
+    fn say(&mut self, listening: &Listening, why: &str) {
+        let now = clock::now();
+        let is_due = |said: Instant| now.saturating_duration_since(said) >= Duration::from_secs(1);
+        if self.said.is_none_or(is_due) {
             self.said = Some(now);
-            tracing::warn!(listener = &*listening.listener.name, %error, "cannot accept");
+            tracing::warn!(listener = &*listening.listener.name, why, "cannot accept");
         }
     }
 }

@@ -20,9 +20,9 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
     session.set_ignore_info_resp(true);
 
     let serving = shared.serving.load();
-    let host = host(session);
     let site = serving
-        .site(&client.listening.listener.name, &host)
+        .sites(&client.listening.listener.name)
+        .and_then(|sites| sites.of(|| host(session)))
         .ok_or_else(|| Error::explain(ErrorType::InternalError, "a listener without a site"))?;
 
     site.metrics.requests.inc();

@@ -40,6 +40,9 @@ pub(crate) async fn run(
         return Err(Failure::BodyTooLarge { limit });
     }
     let is_empty = session.is_body_empty();
+    // Pingora's own limit is lifted where ours is kept, and set to ours where it reads.
+    let gap = admitted.client.read_bounds().gap;
+    session.set_read_timeout(matches!(routed.body, Body::Stream(_)).then_some(gap));
     if !is_empty && expects_continue(session) {
         // An interim answer before the body is no reason to close after it.
         session.set_close_on_response_before_downstream_finish(false);
@@ -48,7 +51,8 @@ pub(crate) async fn run(
         written.map_err(|_| Failure::ClientGone)?;
     }
     if let Body::Buffer(limit) = routed.body {
-        let mut held = shared.body_memory.hold();
+        let most = shared.serving.load().snapshot.model().limits.body_memory;
+        let mut held = shared.body_memory.hold(most);
         let bytes = match is_empty {
             true => Bytes::new(),
             false => read(session, &admitted.client, limit, &mut held).await?,
