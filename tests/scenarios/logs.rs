@@ -162,13 +162,16 @@ fn a_change_of_rotation_is_one_line_whoever_caused_it() {
     cluster["b"].says_serving(true);
     door.sees_in("b");
 
-    let lines = door.log().saying("rotation");
-    let of_b: Vec<String> = lines
-        .iter()
-        .filter(|l| l.text("node") == "b")
-        .map(|l| l.text("in"))
-        .collect();
-    assert_eq!(of_b, ["true", "false", "true"]);
+    let of_b = || -> Vec<String> {
+        let lines = door.log().saying("rotation");
+        lines
+            .iter()
+            .filter(|l| l.text("node") == "b")
+            .map(|l| l.text("in"))
+            .collect()
+    };
+    wait::until("the line of its return", wait::SOON, || of_b().len() >= 3);
+    assert_eq!(of_b(), ["true", "false", "true"]);
 }
 
 #[test]

@@ -96,6 +96,9 @@ fn three_failures_in_a_row_leave_and_two_good_probes_in_a_row_return() {
     let cluster = Cluster::of(&["a"]);
     let door = Door::before(&cluster).opens();
     outlives_the_floor(&door);
+    wait::until("the line of its start", wait::SOON, || {
+        !door.log().saying("rotation").is_empty()
+    });
     let before = door.log().saying("rotation").len();
 
     cluster["a"].forgets();
@@ -112,9 +115,12 @@ fn three_failures_in_a_row_leave_and_two_good_probes_in_a_row_return() {
 
     // Three to leave, a single good one that does not return, two bad ones, two to return.
     assert!(cluster["a"].probes().len() >= 8);
-    let lines = door.log().saying("rotation");
-    let states: Vec<String> = lines[before..].iter().map(|line| line.text("in")).collect();
-    assert_eq!(states, ["false", "true"]);
+    let states = || -> Vec<String> {
+        let lines = door.log().saying("rotation");
+        lines[before..].iter().map(|line| line.text("in")).collect()
+    };
+    wait::until("the line of its return", wait::SOON, || states().len() >= 2);
+    assert_eq!(states(), ["false", "true"]);
 }
 
 #[test]

@@ -43,7 +43,9 @@ impl Plan {
             waits_for_nodes: false,
             trust: None,
         };
-        plan.set("--health-interval", "250").set("--workers", "1")
+        plan.set("--health-interval", "250")
+            .set("--health-timeout", "1s")
+            .set("--workers", "1")
     }
 
     /// The same with exactly these arguments after the address, defaults of the stage apart.
