@@ -11,6 +11,7 @@ mod answers;
 mod bodies;
 mod connections;
 mod endpoints;
+mod faults;
 mod general;
 mod health;
 mod http2;

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::Path;
-use std::process::{Child, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -26,13 +26,13 @@ pub use effective::{Effective, duration};
 pub use front::Front;
 pub use metrics::Metrics;
 pub use plan::Plan;
-use process::spawn;
 pub use process::{Ended, binary, runs};
+use process::{Process, spawn};
 
 /// A gateway process under way.
 #[derive(Debug)]
 pub struct Door {
-    child: Mutex<Child>,
+    process: Process,
     front: Front,
     log: Arc<Lines>,
     access: Arc<Lines>,
@@ -61,17 +61,17 @@ impl Door {
         let mut child = spawn(program, arguments);
         let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
         let access = Lines::follow(child.stdout.take().expect("a piped stdout"));
-        let child = Mutex::new(child);
+        let process = Process::new(child);
         let addr = wait::value("the gateway's address", wait::SOON, || {
             let said = log.saying("listening");
-            if let Ok(Some(status)) = lock(&child).try_wait() {
+            if let Some(status) = process.status() {
                 panic!("the gateway ended with {status}: {}", log.all().join("\n"));
             }
             said.first()
                 .and_then(|entry| entry.text("addr").parse().ok())
         });
         Self {
-            child,
+            process,
             front: Front { addr, trust },
             log,
             access,
@@ -131,21 +131,19 @@ impl Door {
     /// Waits for its end.
     #[track_caller]
     pub fn ends_within(&self, limit: Duration) -> ExitStatus {
-        wait::value("the end of the gateway", limit, || {
-            lock(&self.child).try_wait().expect("a child of ours")
-        })
+        wait::value("the end of the gateway", limit, || self.process.status())
     }
 
     /// Whether it is still there.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        matches!(lock(&self.child).try_wait(), Ok(None))
+        self.process.status().is_none()
     }
 
     /// Its process id.
     #[must_use]
     pub fn pid(&self) -> Pid {
-        Pid::from_raw(i32::try_from(lock(&self.child).id()).expect("a process id"))
+        self.process.pid()
     }
 }
 
@@ -155,16 +153,4 @@ impl Deref for Door {
     fn deref(&self) -> &Front {
         &self.front
     }
-}
-
-impl Drop for Door {
-    fn drop(&mut self) {
-        let mut child = lock(&self.child);
-        let _ = child.kill();
-        let _ = child.wait();
-    }
-}
-
-fn lock(child: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
-    child.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,5 +15,6 @@ mod framing;
 mod headers;
 mod health;
 mod matching;
+mod preset;
 mod retries;
 mod routes;

@@ -35,17 +35,24 @@ impl Plan {
     /// The same without any node.
     #[must_use]
     pub fn alone() -> Self {
-        let plan = Self {
+        let mut plan = Self::bare();
+        plan.start.push("127.0.0.1:0".into());
+        plan.set("--health-interval", "250")
+            .set("--health-timeout", "1s")
+            .set("--workers", "1")
+    }
+
+    /// `gatewayd front-door` and nothing else.
+    #[must_use]
+    pub fn bare() -> Self {
+        Self {
             program: binary(),
-            start: vec!["front-door".into(), "127.0.0.1:0".into()],
+            start: vec!["front-door".into()],
             flags: Vec::new(),
             scratch: Scratch::new(),
             waits_for_nodes: false,
             trust: None,
-        };
-        plan.set("--health-interval", "250")
-            .set("--health-timeout", "1s")
-            .set("--workers", "1")
+        }
     }
 
     /// The same with exactly these arguments after the address, defaults of the stage apart.

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use nix::unistd::Pid;
 
 use crate::log::Lines;
 use crate::wait;
@@ -55,6 +57,41 @@ pub struct Ended {
     pub stderr: String,
 }
 
+/// A child process that does not outlive what owns it.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Mutex<Child>,
+}
+
+impl Process {
+    pub(super) fn new(child: Child) -> Self {
+        Self {
+            child: Mutex::new(child),
+        }
+    }
+
+    /// How it ended, once it has.
+    pub(super) fn status(&self) -> Option<ExitStatus> {
+        self.lock().try_wait().expect("a child of ours")
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        Pid::from_raw(i32::try_from(self.lock().id()).expect("a process id"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let mut child = self.lock();
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
 /// Runs the binary with these arguments to its end.
 ///
 /// # Panics
@@ -65,10 +102,8 @@ pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
     let mut child = spawn(&binary(), &arguments);
     let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
     let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
-    let ended = wait::maybe(wait::SOON, || child.try_wait().expect("a child of ours"));
-    let Some(status) = ended else {
-        let _ = child.kill();
-        let _ = child.wait();
+    let process = Process::new(child);
+    let Some(status) = wait::maybe(wait::SOON, || process.status()) else {
         panic!("still running with {arguments:?}: {}", log.all().join("\n"));
     };
     wait::maybe(Duration::from_secs(1), || {
