@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use gateway_config::Snapshot;
 use gateway_config::model::{Listener, Model, Name};
+use pingora_core::connectors::http::v1::Connector;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tracing_appender::non_blocking::NonBlocking;
@@ -25,6 +26,7 @@ pub struct Engine {
     drain: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
     control: tokio::runtime::Runtime,
+    connector: Arc<Connector>,
     probes: Mutex<Vec<AbortHandle>>,
 }
 
@@ -73,6 +75,7 @@ impl Engine {
             drain,
             workers: Vec::new(),
             control,
+            connector: probe_io::connector(),
             probes: Mutex::default(),
         };
         engine.first_round();
@@ -152,7 +155,7 @@ impl Engine {
         let mut probes = tokio::task::JoinSet::new();
         for pool in serving.pools.values() {
             for node in pool.state.nodes() {
-                let check = ReadyCheck::new(Arc::clone(pool), node);
+                let check = ReadyCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
                 probes.spawn_on(async move { check.probe().await }, self.control.handle());
             }
         }
@@ -176,7 +179,7 @@ impl Engine {
                 } else {
                     std::time::Duration::ZERO
                 };
-                let check = ReadyCheck::new(Arc::clone(pool), node);
+                let check = ReadyCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
                 probes.push(
                     self.control
                         .spawn(probe_io::watch(check, first))

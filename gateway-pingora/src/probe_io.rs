@@ -28,23 +28,29 @@ use crate::clock;
 use crate::peer;
 use crate::pools::LivePool;
 
+/// What probes are sent through. Trusts nobody but whom a pool names; see [`tls`](crate::tls).
+pub(crate) fn connector() -> Arc<Connector> {
+    let conf = ServerConf {
+        ca_file: Some("/dev/null".to_owned()),
+        ..ServerConf::default()
+    };
+    Arc::new(Connector::new(Some(ConnectorOptions::from_server_conf(
+        &conf,
+    ))))
+}
+
 /// Asks one node of one pool.
 pub(crate) struct ReadyCheck {
     pool: Arc<LivePool>,
     node: Arc<LiveNode>,
-    connector: Connector,
+    connector: Arc<Connector>,
     /// What the last check has seen so far: a check that is cut short leaves how far it came.
     seen: Mutex<Observation>,
 }
 
 impl ReadyCheck {
-    /// A check of this node.
-    pub(crate) fn new(pool: Arc<LivePool>, node: Arc<LiveNode>) -> Self {
-        let conf = ServerConf {
-            ca_file: Some("/dev/null".to_owned()),
-            ..ServerConf::default()
-        };
-        let connector = Connector::new(Some(ConnectorOptions::from_server_conf(&conf)));
+    /// A check of this node, over a connector that may be shared: it keeps no connection.
+    pub(crate) fn new(pool: Arc<LivePool>, node: Arc<LiveNode>, connector: Arc<Connector>) -> Self {
         ReadyCheck {
             pool,
             node,

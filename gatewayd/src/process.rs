@@ -18,7 +18,7 @@ use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 use crate::exit::Exit;
 
 /// Log lines that may wait to be written; beyond it they are dropped, never waited for.
-const WAITING_LINES: usize = 65_536;
+const WAITING_LINES: usize = 8_192;
 
 /// Serves `snapshot` until told to stop; `load` gives the snapshot that a reload asks for, or every
 /// reason why there is none.
