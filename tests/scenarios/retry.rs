@@ -218,7 +218,7 @@ fn a_busy_answer_is_returned_when_the_other_node_has_no_slot() {
 }
 
 #[test]
-fn a_repeated_request_carries_the_same_bytes() {
+fn a_body_is_replayed_on_another_node() {
     let cluster = Cluster::of(&["a", "b", "c"]);
     cluster.next([Way::ClosesWithoutAnswer, Way::Resets]);
     let door = quiet(&cluster).opens();
