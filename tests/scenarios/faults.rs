@@ -1,12 +1,13 @@
 //! Faults under load: what they may cost is nothing, or an honest answer.
 
 use std::fs;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use gateway_tests::client::Conversation;
 use gateway_tests::clock;
+use gateway_tests::curtain::Curtain;
 use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
@@ -16,7 +17,7 @@ use nix::sys::signal::Signal;
 /// Readers and writers that go on until told to stop; what they were answered is kept.
 #[derive(Default)]
 struct Load {
-    is_over: AtomicBool,
+    curtain: Curtain,
     reads: AtomicUsize,
     writes: AtomicUsize,
 }
@@ -25,7 +26,7 @@ impl Load {
     /// Reads; every single one must be answered 200, whole.
     fn reads(&self, door: &Door) {
         let mut client = door.connect();
-        while !self.is_over.load(Ordering::SeqCst) {
+        while !self.curtain.is_down() {
             let answer = client.asks(&Request::get("/schema"));
             assert!(answer.is(200).is_whole);
             self.reads.fetch_add(1, Ordering::SeqCst);
@@ -36,7 +37,7 @@ impl Load {
     fn writes(&self, door: &Door, writer: usize) -> Vec<(String, u16)> {
         let mut client = door.connect();
         let mut answers = Vec::new();
-        while !self.is_over.load(Ordering::SeqCst) {
+        while !self.curtain.is_down() {
             let body = format!("writer {writer} write {}", answers.len());
             let answer = client.asks(&Request::post("/sql", &body));
             if answer.status == 502 {
@@ -65,6 +66,7 @@ impl Load {
 fn under_load(door: &Door, trouble: impl FnOnce(&Load)) -> Vec<(String, u16)> {
     let load = Load::default();
     thread::scope(|scope| {
+        let play = load.curtain.rises();
         let readers: Vec<_> = (0..2).map(|_| scope.spawn(|| load.reads(door))).collect();
         let writers: Vec<_> = (0..2)
             .map(|writer| {
@@ -75,7 +77,7 @@ fn under_load(door: &Door, trouble: impl FnOnce(&Load)) -> Vec<(String, u16)> {
         load.goes_on(20);
         trouble(&load);
         load.goes_on(20);
-        load.is_over.store(true, Ordering::SeqCst);
+        drop(play);
         readers
             .into_iter()
             .for_each(|reader| reader.join().unwrap());
@@ -194,13 +196,14 @@ fn load_does_not_starve_the_probes() {
         .set("--health-interval", "100")
         .set("--health-timeout", "500ms")
         .opens();
-    let (is_over, addr) = (AtomicBool::new(false), door.addr());
+    let (curtain, addr) = (Curtain::default(), door.addr());
 
     thread::scope(|scope| {
+        let play = curtain.rises();
         for _ in 0..4 {
             scope.spawn(|| {
                 let burst = Request::get("/schema").bytes().repeat(50);
-                while !is_over.load(Ordering::SeqCst) {
+                while !curtain.is_down() {
                     let mut client = Conversation::open(addr);
                     client.says(&burst);
                     for _ in 0..50 {
@@ -215,7 +218,7 @@ fn load_does_not_starve_the_probes() {
         });
         let probes = cluster["a"].probes().len() - before;
         let node = door.node("a");
-        is_over.store(true, Ordering::SeqCst);
+        drop(play);
         assert!(probes >= 8, "{probes} probes in two seconds");
         assert_eq!(node["consecutive_failures"], 0);
     });

@@ -1,10 +1,10 @@
 //! Which node takes a request, and what happens when none may.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use gateway_tests::client::Conversation;
+use gateway_tests::curtain::Curtain;
 use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
@@ -126,19 +126,20 @@ fn who_waits_is_served_first_come_first_served() {
     let (door, mut first) = one_slot_taken(&cluster, Door::before(&cluster));
     let mut queue: Vec<_> = ["2", "3", "4", "5"].map(|body| waiting(&door, body)).into();
 
-    let is_over = AtomicBool::new(false);
+    let curtain = Curtain::default();
     thread::scope(|scope| {
+        let play = curtain.rises();
         scope.spawn(|| {
             wait::until("the end", wait::EVENTUALLY, || {
                 cluster["a"].lets_go();
-                is_over.load(Ordering::SeqCst)
+                curtain.is_down()
             });
         });
         first.hears().is(200);
         for client in &mut queue {
             client.hears().is(200);
         }
-        is_over.store(true, Ordering::SeqCst);
+        drop(play);
     });
 
     let bodies: Vec<Vec<u8>> = cluster["a"]

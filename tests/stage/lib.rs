@@ -15,6 +15,7 @@
 pub mod certs;
 pub mod client;
 pub mod clock;
+pub mod curtain;
 pub mod gateway;
 pub mod http2;
 pub mod inbox;

@@ -1,10 +1,11 @@
 //! The story, played and checked without anybody watching.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use gateway_tests::client::Answer;
+use gateway_tests::curtain::Curtain;
 use gateway_tests::gateway::Door;
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
@@ -99,15 +100,16 @@ fn never_twice(cluster: &Cluster, door: &Door) -> Checked {
 }
 
 fn survive(cluster: &Cluster, door: &Door) -> Checked {
-    let (is_over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (curtain, answered) = (Curtain::default(), AtomicUsize::new(0));
     let reads = || -> Checked {
-        while !is_over.load(Ordering::SeqCst) {
+        while !curtain.is_down() {
             expect(&door.get("/table/t/records"), 200)?;
             answered.fetch_add(1, Ordering::SeqCst);
         }
         Ok(())
     };
     thread::scope(|scope| {
+        let play = curtain.rises();
         let readers: Vec<_> = (0..4).map(|_| scope.spawn(reads)).collect();
         let more = |count: usize| {
             let goal = answered.load(Ordering::SeqCst) + count;
@@ -120,7 +122,7 @@ fn survive(cluster: &Cluster, door: &Door) -> Checked {
         more(50);
         let left = becomes(door, "b", "out", wait::EVENTUALLY);
         more(50);
-        is_over.store(true, Ordering::SeqCst);
+        drop(play);
         for reader in readers {
             reader.join().map_err(|_| "a reader gave up".to_owned())??;
         }
