@@ -1,7 +1,7 @@
 //! The demonstration with somebody watching.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -29,15 +29,15 @@ pub(crate) fn run() -> Result<(), String> {
     introduce(&cluster, &door);
     let wishes = typed();
     let mut stopped = BTreeMap::new();
-    let mut table = String::new();
+    let mut shown = Table::default();
     while !is_over.load(Ordering::SeqCst) && door.is_running() {
         while let Ok(name) = wishes.try_recv() {
+            shown.lines += 1;
             toggle(&cluster, &mut stopped, &name);
         }
-        let fresh = nodes(&door);
-        if !fresh.is_empty() && fresh != table {
-            draw(&table, &fresh);
-            table = fresh;
+        if let Some(fresh) = nodes(&door).filter(|fresh| fresh.is_news_after(&shown)) {
+            draw(&shown, &fresh);
+            shown = fresh;
         }
         wait::maybe(LOOK_AGAIN, || is_over.load(Ordering::SeqCst).then_some(()));
     }
@@ -91,35 +91,66 @@ fn toggle(cluster: &Cluster, stopped: &mut BTreeMap<String, bool>, name: &str) {
     *is_stopped = !*is_stopped;
 }
 
+/// The nodes as they were drawn.
+#[derive(Debug, Default)]
+struct Table {
+    text: String,
+    /// Who is in and who is out, without what merely counts.
+    states: String,
+    /// Lines on the screen since its first one, those typed below it included.
+    lines: usize,
+}
+
+impl Table {
+    /// A terminal shows every change; elsewhere each table is printed below the last one.
+    fn is_news_after(&self, shown: &Self) -> bool {
+        match io::stdout().is_terminal() {
+            true => self.text != shown.text,
+            false => self.states != shown.states,
+        }
+    }
+}
+
 /// The table, or nothing when the door does not answer (it may be stopping).
-fn nodes(door: &Door) -> String {
-    let Ok(Ok(Some(answer))) = thread::scope(|scope| {
-        let asked = scope.spawn(|| {
+fn nodes(door: &Door) -> Option<Table> {
+    let asked = thread::scope(|scope| {
+        let ask = || {
             Conversation::open(door.addr())
                 .sends(&Request::get("/ready"))
                 .listens()
-        });
-        asked.join()
-    }) else {
-        return String::new();
+        };
+        scope.spawn(ask).join()
+    });
+    let Ok(Ok(Some(answer))) = asked else {
+        return None;
     };
     let ready = answer.json();
-    let mut table = format!(
-        "in rotation {} of {}\n{:<6}{:<23}{:<7}{:<9}{:<10}{}\n",
-        ready["in_rotation"], ready["total"], "node", "addr", "state", "serving", "failures", "why"
-    );
+    let columns = [
+        "name",
+        "addr",
+        "state",
+        "serving",
+        "consecutive_failures",
+        "why",
+    ];
+    let mut rows = vec![["node", "addr", "state", "serving", "failures", "why"].map(str::to_owned)];
+    let mut states = String::new();
     for node in ready["upstreams"].as_array().into_iter().flatten() {
-        table += &format!(
-            "{:<6}{:<23}{:<7}{:<9}{:<10}{}\n",
-            word(node, "name"),
-            word(node, "addr"),
-            word(node, "state"),
-            word(node, "serving"),
-            word(node, "consecutive_failures"),
-            word(node, "why"),
-        );
+        states += &word(node, "state");
+        rows.push(columns.map(|column| word(node, column)));
     }
-    table
+    let mut text = format!(
+        "in rotation {} of {}\n",
+        ready["in_rotation"], ready["total"]
+    );
+    for [name, addr, state, serving, failures, why] in rows {
+        text += &format!("{name:<6}{addr:<23}{state:<7}{serving:<9}{failures:<10}{why}\n");
+    }
+    Some(Table {
+        lines: text.lines().count(),
+        text,
+        states,
+    })
 }
 
 fn word(node: &Value, key: &str) -> String {
@@ -131,10 +162,10 @@ fn word(node: &Value, key: &str) -> String {
 }
 
 /// Draws over the last table on a terminal, below it elsewhere.
-fn draw(last: &str, fresh: &str) {
-    let lines = last.lines().count();
-    if lines > 0 && io::stdout().is_terminal() {
-        print!("\x1b[{lines}A\x1b[J");
+fn draw(shown: &Table, fresh: &Table) {
+    if shown.lines > 0 && io::stdout().is_terminal() {
+        print!("\x1b[{}A\x1b[J", shown.lines);
     }
-    println!("{}", fresh.trim_end());
+    print!("{}", fresh.text);
+    let _ = io::stdout().flush();
 }
