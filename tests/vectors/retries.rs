@@ -18,6 +18,7 @@ struct Try {
     says: Option<String>,
     retry_after: Option<String>,
     whole: Option<bool>,
+    nodes: Option<usize>,
     seen: usize,
     retries: u32,
 }
@@ -26,7 +27,7 @@ struct Try {
 fn every_row_of_the_retry_table_holds() {
     vector::each("retries", |vector: &Vector<Try>| {
         let row = &vector.content;
-        let cluster = Cluster::of(&["a", "b"]);
+        let cluster = Cluster::of(&["a", "b", "c"][..row.nodes.unwrap_or(2)]);
         // Probes far apart and a patient count: only the request under test is in play.
         let door = Door::before(&cluster)
             .set("--health-interval", "60s")
