@@ -1,8 +1,8 @@
 //! A stand-in node: a real server on loopback that serves the cluster's public routes, remembers
 //! what it was asked, and fails in whatever way it is told to.
 //!
-//! [`way`] lists the ways to treat a request, [`ready`] the shapes of the readiness document; both
-//! may be changed at any moment. Nodes of one [`Cluster`] share their [`store`].
+//! [`Way`] lists the ways to treat a request, [`Ready`] the shapes of the readiness document; both
+//! may be changed at any moment. Nodes of one [`Cluster`] share their [`Store`].
 
 use std::collections::HashMap;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
