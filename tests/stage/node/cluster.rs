@@ -1,5 +1,6 @@
 //! Several stand-in nodes over one store.
 
+use std::collections::HashMap;
 use std::ops::Index;
 use std::sync::Arc;
 
@@ -76,6 +77,16 @@ impl Cluster {
                 .count()
         };
         self.nodes.iter().map(same).sum()
+    }
+
+    /// How often each body was seen, by all of them together.
+    #[must_use]
+    pub fn times_each_was_seen(&self) -> HashMap<Vec<u8>, usize> {
+        let mut times = HashMap::new();
+        for seen in self.nodes.iter().flat_map(Node::seen) {
+            *times.entry(seen.body).or_default() += 1;
+        }
+        times
     }
 
     /// How many requests they saw together.

@@ -27,6 +27,7 @@ pub(super) fn connection(node: &Arc<Inner>, socket: TcpStream, number: u64) {
         Greeting::Normal => {}
         Greeting::Resets => return Wire::Clear(socket).reset(),
         Greeting::Silent => return hang(&Wire::Clear(socket)),
+        Greeting::Switches => return switch_at_once(node, socket, number),
     }
     let wire = match &node.tls {
         None => Wire::Clear(socket),
@@ -250,24 +251,37 @@ fn crumbs(wire: &mut Wire, reply: &Reply, pause: Duration) -> io::Result<Then> {
 
 fn echo(node: &Inner, inbox: &mut Inbox, seen: &Seen) -> io::Result<Then> {
     let protocol = seen.head.first("upgrade").unwrap_or("none").to_owned();
-    let head = format!(
+    inbox.wire.write_all(switching_to(&protocol).as_bytes())?;
+    echo_frames(node, inbox)
+}
+
+/// The answer is on its way before the request: whoever asks finds it there.
+fn switch_at_once(node: &Inner, mut socket: TcpStream, number: u64) {
+    let _ = socket.write_all(switching_to("echo").as_bytes());
+    let mut inbox = Inbox::new(Wire::Clear(socket));
+    if let Ok(Some(seen)) = request(node, &mut inbox, number, 1) {
+        node.record.request(seen);
+        let _ = echo_frames(node, &mut inbox);
+    }
+}
+
+fn switching_to(protocol: &str) -> String {
+    format!(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\r\n"
-    );
-    inbox.wire.write_all(head.as_bytes())?;
+    )
+}
+
+fn echo_frames(node: &Inner, inbox: &mut Inbox) -> io::Result<Then> {
     inbox
         .wire
         .reads_within(node.idle_limit().max(Duration::from_secs(30)));
     loop {
-        let mut frame = inbox.early().to_vec();
+        let frame = inbox.early().to_vec();
         inbox.counted(frame.len(), &mut Vec::new())?;
-        if frame.is_empty() {
-            if inbox.fill()? == 0 {
-                return Ok(Then::Ends);
-            }
-            continue;
-        }
         inbox.wire.write_all(&frame)?;
-        frame.clear();
+        if inbox.fill()? == 0 {
+            return Ok(Then::Ends);
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Greeting {
     Normal,
     /// Ends it with a TCP reset.
     Resets,
+    /// Switches to the protocol `echo` before it has read the request, then returns every byte.
+    Switches,
     /// Takes it and never says a word, not even a handshake.
     Silent,
 }
