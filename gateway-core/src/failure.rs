@@ -139,6 +139,9 @@ pub enum Failure {
         /// How far the try got.
         cause: Unsent,
     },
+    /// This process has no descriptor left for a connection to a node.
+    #[error("this gateway cannot open another connection at this moment; try again shortly")]
+    NoDescriptors,
     /// No node of the pool is in rotation.
     #[error("no node is in rotation that could take this request")]
     NoHealthyNode,
@@ -197,6 +200,7 @@ impl Failure {
                 Unsent::Refused => "node_refused_stream",
                 Unsent::Resolve => "node_resolve",
             },
+            Self::NoDescriptors => "no_descriptors",
             Self::NoHealthyNode => "no_healthy_node",
             Self::NoSuchRoute => "no_such_route",
             Self::OutcomeUnknown(_) => "outcome_unknown",
@@ -226,6 +230,7 @@ impl Failure {
             | Self::BudgetSpentBefore { .. }
             | Self::Draining
             | Self::Internal { .. }
+            | Self::NoDescriptors
             | Self::QueueFull
             | Self::QueueWaitSpent => Side::Gateway,
             Self::AnswerLost(_)
@@ -261,6 +266,7 @@ impl Failure {
             | Self::Internal { .. }
             | Self::LineTooLong
             | Self::Malformed { .. }
+            | Self::NoDescriptors
             | Self::NoHealthyNode
             | Self::NoSuchRoute
             | Self::QueryRefused { .. }

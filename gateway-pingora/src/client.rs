@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use http::HeaderValue;
+
 use crate::clock;
 use crate::listening::Listening;
 use crate::pace::Bounds;
@@ -16,6 +18,8 @@ pub(crate) struct Client {
     pub(crate) listening: Arc<Listening>,
     /// Who called.
     pub(crate) peer: SocketAddr,
+    /// The address of who called, as a field value.
+    pub(crate) address: HeaderValue,
     /// Until when the node may be silent. HTTP/1 only: it is watched by the stream.
     pub(crate) watch: Watch,
     /// The body was not framed as announced; the message cannot be read any further.
@@ -32,6 +36,7 @@ impl Client {
         Client {
             listening,
             peer,
+            address: address(peer),
             watch: Watch::default(),
             broken_body: AtomicBool::new(false),
             reset: AtomicBool::new(false),
@@ -87,6 +92,13 @@ impl Client {
     pub(crate) fn is_tunnel(&self) -> bool {
         self.tunnel.load(Ordering::Relaxed)
     }
+}
+
+/// An address without its port, IPv4 also where it came in over IPv6.
+fn address(peer: SocketAddr) -> HeaderValue {
+    // An address is always a value; the other arm is for the types only.
+    HeaderValue::try_from(peer.ip().to_canonical().to_string())
+        .unwrap_or(HeaderValue::from_static("unknown"))
 }
 
 /// A deadline that one side sets and the other watches.

@@ -115,7 +115,7 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
         site.metrics.answered(answer.status, Duration::ZERO);
     }
     worker.shared.access_log.write(&AccessLine {
-        id: &id,
+        id: id.to_str().unwrap_or_default(),
         client: client.peer.ip().to_canonical(),
         listener: &client.listening.listener.name,
         site: site.map(|site| &*site.site.name),

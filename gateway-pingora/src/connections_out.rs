@@ -1,5 +1,5 @@
 //! Counts the requests on each connection of a worker to a node, and looks whether one that has
-//! rested is still open.
+//! rested is still open and silent: what a node sent unasked would answer the next request.
 //!
 //! A connection is known by its descriptor, which belongs to one connection at a time; a connection
 //! that is new starts again at one.
@@ -7,25 +7,15 @@
 use std::collections::HashMap;
 use std::os::fd::RawFd;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
-
-/// How long a connection may have been out of use and still be taken without a look: one that is used
-/// all the time is watched by the runtime anyway.
-const FRESH: Duration = Duration::from_millis(5);
 
 /// The connections of one worker to nodes.
 #[derive(Default)]
 pub(crate) struct ConnectionsOut {
     /// Locked by one thread only, and never across an await.
-    used: Mutex<HashMap<RawFd, Used>>,
-}
-
-struct Used {
-    requests: u32,
-    last: Instant,
+    requests: Mutex<HashMap<RawFd, u32>>,
 }
 
 /// What is found when a connection is taken.
@@ -33,29 +23,25 @@ struct Used {
 pub(crate) enum Found {
     /// It carries this request as its n-th.
     Open(u32),
-    /// The node has closed it while it rested; nothing may be written on it.
+    /// The node has closed it while it rested, or sent what nobody asked for; nothing may be written
+    /// on it.
     Ended,
 }
 
 impl ConnectionsOut {
     /// Takes a connection for a request.
-    pub(crate) fn take(&self, fd: RawFd, is_reused: bool, now: Instant) -> Found {
-        let mut all = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = all.entry(fd).or_insert(Used {
-            requests: 0,
-            last: now,
-        });
-        let has_rested = now.saturating_duration_since(used.last) > FRESH;
-        if is_reused && has_rested && has_ended(fd) {
+    pub(crate) fn take(&self, fd: RawFd, is_reused: bool) -> Found {
+        if is_reused && has_ended(fd) {
             return Found::Ended;
         }
-        used.requests = if is_reused {
-            used.requests.saturating_add(1)
+        let mut all = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.entry(fd).or_insert(0);
+        *count = if is_reused {
+            count.saturating_add(1)
         } else {
             1
         };
-        used.last = now;
-        Found::Open(used.requests)
+        Found::Open(*count)
     }
 }
 
@@ -68,33 +54,38 @@ fn has_ended(fd: RawFd) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock;
+    use std::io::Write;
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (ours, listener.accept().unwrap().0)
+    }
 
     #[test]
     fn a_descriptor_that_is_used_again_starts_again() {
         let connections = ConnectionsOut::default();
-        let now = clock::now();
-        let take = |fd, is_reused| connections.take(fd, is_reused, now);
-        assert_eq!(take(7, false), Found::Open(1));
-        assert_eq!(take(7, true), Found::Open(2));
-        assert_eq!(take(8, false), Found::Open(1));
-        assert_eq!(take(7, false), Found::Open(1));
+        let (ours, _theirs) = pair();
+        let fd = ours.as_raw_fd();
+        assert_eq!(connections.take(fd, false), Found::Open(1));
+        assert_eq!(connections.take(fd, true), Found::Open(2));
+        assert_eq!(connections.take(fd, false), Found::Open(1));
     }
 
     #[test]
-    fn a_connection_that_ended_while_it_rested_is_seen() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (theirs, _) = listener.accept().unwrap();
+    fn a_connection_that_ended_or_spoke_while_it_rested_is_seen() {
         let connections = ConnectionsOut::default();
-        let (fd, now) = (ours.as_raw_fd(), clock::now());
-        assert_eq!(connections.take(fd, false, now), Found::Open(1));
-        assert_eq!(connections.take(fd, true, now + 2 * FRESH), Found::Open(2));
+        let (ours, mut theirs) = pair();
+        assert_eq!(connections.take(ours.as_raw_fd(), true), Found::Open(1));
+        theirs.write_all(b"x").unwrap();
+        // The byte is there once it can be peeked at; this waits for it, and the next for the end.
+        assert_eq!(ours.peek(&mut [0]).unwrap(), 1);
+        assert_eq!(connections.take(ours.as_raw_fd(), true), Found::Ended);
+        let (ours, theirs) = pair();
         drop(theirs);
-        // The end is there once it can be peeked at; this waits for it.
         assert_eq!(ours.peek(&mut [0]).unwrap(), 0);
-        assert_eq!(connections.take(fd, true, now + 4 * FRESH), Found::Ended);
+        assert_eq!(connections.take(ours.as_raw_fd(), true), Found::Ended);
     }
 }

@@ -11,6 +11,7 @@ use gateway_core::failure::{Asked, Failure};
 use gateway_core::node::{LiveNode, Slot};
 use gateway_core::retry::Tries;
 use gateway_core::tried::Tried;
+use http::HeaderValue;
 use pingora_core::{Error, ErrorType};
 
 use crate::body_memory::Held;
@@ -44,7 +45,7 @@ pub(crate) struct Admitted {
     /// The site, pinned for the request's life.
     pub(crate) site: Arc<ServedSite>,
     /// The request's id.
-    pub(crate) id: String,
+    pub(crate) id: HeaderValue,
 }
 
 /// A request that a route takes.

@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use http::HeaderValue;
+
 /// Makes request ids.
 pub(crate) struct Ids {
     keys: RandomState,
@@ -19,12 +21,11 @@ impl Ids {
     }
 
     /// The next id.
-    pub(crate) fn make(&self) -> String {
+    pub(crate) fn make(&self) -> HeaderValue {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        format!(
-            "{:016x}{:016x}",
-            self.keys.hash_one(number),
-            self.keys.hash_one(!number)
-        )
+        let (high, low) = (self.keys.hash_one(number), self.keys.hash_one(!number));
+        // Digits are always a value; the other arm is for the types only.
+        HeaderValue::try_from(format!("{high:016x}{low:016x}"))
+            .unwrap_or(HeaderValue::from_static(""))
     }
 }

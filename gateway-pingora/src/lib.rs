@@ -9,6 +9,7 @@ mod clock;
 mod connection;
 mod connections_out;
 mod ctx;
+mod descriptors;
 mod endpoint;
 mod engine;
 mod fault;

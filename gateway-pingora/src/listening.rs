@@ -1,10 +1,12 @@
 //! A listener as it runs: its settings, its certificate, and how many are connected.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use gateway_config::model::Listener;
+
+use crate::clock;
 
 /// A listener as it runs. Shared by all workers.
 pub(crate) struct Listening {
@@ -14,6 +16,8 @@ pub(crate) struct Listening {
     pub(crate) tls: ArcSwapOption<rustls::ServerConfig>,
     connections: AtomicU32,
     handshakes: AtomicU32,
+    /// When it was last said that connections are not taken, in milliseconds; 0 is never.
+    said: AtomicU64,
 }
 
 /// One of a bounded number; given back when dropped.
@@ -30,12 +34,27 @@ impl Listening {
             tls: ArcSwapOption::new(tls),
             connections: AtomicU32::new(0),
             handshakes: AtomicU32::new(0),
+            said: AtomicU64::new(0),
         }
     }
 
     /// Whether its connections are encrypted.
     pub(crate) fn is_tls(&self) -> bool {
         self.listener.tls.is_some()
+    }
+
+    /// Says why connections are not taken, at most once a second whatever the number of workers.
+    pub(crate) fn cannot_accept(&self, why: &str) {
+        let now = clock::since_start(clock::now()).as_millis();
+        let now = u64::try_from(now).unwrap_or(u64::MAX).max(1);
+        let is_due = |said: u64| (said == 0 || now.saturating_sub(said) >= 1000).then_some(now);
+        if self
+            .said
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, is_due)
+            .is_ok()
+        {
+            tracing::warn!(listener = &*self.listener.name, why, "cannot accept");
+        }
     }
 
     /// Counts a connection, unless there are `most`.

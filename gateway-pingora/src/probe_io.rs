@@ -2,13 +2,14 @@
 //! its own, without a credential and without a slot.
 //!
 //! [`ReadyCheck`] is Pingora's `HealthCheck` for one node. What an observation means is
-//! [`readiness`](gateway_core::readiness)'s and what it does to the node is the pool's; Pingora's
+//! [`readiness`]'s and what it does to the node is the pool's; Pingora's
 //! own threshold is not asked, since it cannot take a node out at once. Everything here runs on the
 //! control runtime, so that no load on the workers can starve it.
 //!
 //! Source: adr/0010, adr/0019.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use pingora_load_balancing::health_check::HealthCheck;
 use crate::clock;
 use crate::peer;
 use crate::pools::LivePool;
+use crate::translate;
 
 /// What probes are sent through. Trusts nobody but whom a pool names; see [`tls`](crate::tls).
 pub(crate) fn connector() -> Arc<Connector> {
@@ -46,6 +48,8 @@ pub(crate) struct ReadyCheck {
     connector: Arc<Connector>,
     /// What the last check has seen so far: a check that is cut short leaves how far it came.
     seen: Mutex<Observation>,
+    /// The last check could not be made at all.
+    says_nothing: AtomicBool,
 }
 
 impl ReadyCheck {
@@ -56,6 +60,7 @@ impl ReadyCheck {
             node,
             connector,
             seen: Mutex::new(Observation::Unreachable),
+            says_nothing: AtomicBool::new(false),
         }
     }
 
@@ -65,6 +70,10 @@ impl ReadyCheck {
     pub(crate) async fn probe(&self) {
         self.sees(Observation::Unreachable);
         let _ = tokio::time::timeout(self.pool.pool.probe.timeout, self.check_addresses()).await;
+        if self.says_nothing.swap(false, Ordering::Relaxed) {
+            // No descriptor was left for the probe: that is not the node's fault.
+            return;
+        }
         let seen = self
             .seen
             .lock()
@@ -98,8 +107,13 @@ impl ReadyCheck {
         };
         let timeout = self.pool.pool.probe.timeout;
         let peer = peer::build(&self.pool, &self.node, *address, timeout);
-        let Ok((mut session, _)) = self.connector.get_http_session(&peer).await else {
-            return Observation::Unreachable;
+        let mut session = match self.connector.get_http_session(&peer).await {
+            Ok((session, _)) => session,
+            Err(error) => {
+                let is_ours = translate::is_for_want_of_descriptors(&error);
+                self.says_nothing.store(is_ours, Ordering::Relaxed);
+                return Observation::Unreachable;
+            }
         };
         // From here on the node has been reached, and silence is a matter of time.
         self.sees(Observation::Timeout);

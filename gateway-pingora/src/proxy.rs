@@ -2,7 +2,7 @@
 //! that answers. No rule lives here.
 //!
 //! Before any of this the gate has judged the request head ([`connection`](crate::connection)).
-//! Read on in [`step`](crate::step), downward, each file once.
+//! Read on in [`step`], downward, each file once.
 
 use std::sync::Arc;
 use std::time::Duration;

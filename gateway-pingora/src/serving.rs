@@ -13,6 +13,7 @@ use gateway_config::model::{Name, Site};
 use http::HeaderName;
 
 use crate::body_memory::BodyMemory;
+use crate::descriptors::Descriptors;
 use crate::fault::Fault;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
@@ -23,6 +24,8 @@ use crate::telemetry::AccessLog;
 pub(crate) struct Shared {
     /// The snapshot that is served.
     pub(crate) serving: ArcSwap<Serving>,
+    /// Descriptors held by clients.
+    pub(crate) descriptors: Descriptors,
     /// Bytes of request bodies held in memory.
     pub(crate) body_memory: BodyMemory,
     /// Where access lines go.
@@ -37,6 +40,7 @@ impl Shared {
     pub(crate) fn new(serving: Serving, access_log: AccessLog) -> Self {
         Shared {
             serving: ArcSwap::from_pointee(serving),
+            descriptors: Descriptors::new(),
             body_memory: BodyMemory::default(),
             access_log,
             ids: Ids::new(),

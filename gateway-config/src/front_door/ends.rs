@@ -24,7 +24,7 @@ pub(super) fn listener(
     Listener {
         name: name.clone(),
         bind: bind(door, findings),
-        http2: tls.is_some(),
+        http2: false,
         tls,
         head: HeadLimits {
             line: 8 * 1024,

@@ -140,7 +140,9 @@ impl Failure {
             Self::NoSuchRoute => Row::new(404, "no_such_route", "There is nothing here."),
             Self::OutcomeUnknown(_) => unreachable_node(Outcome::Unknown),
             Self::QueryRefused { .. } => bad_request(),
-            Self::QueueFull | Self::QueueWaitSpent => overloaded(RetryAfter::ONE_SECOND),
+            Self::NoDescriptors | Self::QueueFull | Self::QueueWaitSpent => {
+                overloaded(RetryAfter::ONE_SECOND)
+            }
             Self::UnknownCoding => Row::new(
                 501,
                 "bad_request",
@@ -173,8 +175,7 @@ impl Failure {
             | Self::NoHealthyNode
             | Self::OutcomeUnknown(_)
             | Self::QueueFull
-            | Self::QueueWaitSpent
-            | Self::Unreadable(_) => true,
+            | Self::QueueWaitSpent => true,
             Self::AnswerLost(_)
             | Self::AnswerStalled(..)
             | Self::BodyMemory
@@ -190,9 +191,11 @@ impl Failure {
             | Self::Internal { .. }
             | Self::LineTooLong
             | Self::Malformed { .. }
+            | Self::NoDescriptors
             | Self::NoSuchRoute
             | Self::QueryRefused { .. }
-            | Self::UnknownCoding => false,
+            | Self::UnknownCoding
+            | Self::Unreadable(_) => false,
         }
     }
 }

@@ -32,15 +32,31 @@ pub(crate) enum ChunkFault {
 /// Where in a chunked body the next byte lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    Data { left: u64 },
+    /// Blanks after a size, which only an extension may follow.
+    Blank,
+    Data {
+        left: u64,
+    },
     DataCr,
     DataLf,
     Done,
-    Extension { quoted: bool },
-    Size { digits: usize, value: u64 },
-    SizeLf { value: u64 },
-    Trailer { name: usize, value: bool },
-    TrailerLf { end: bool },
+    Extension {
+        quoted: bool,
+    },
+    Size {
+        digits: usize,
+        value: u64,
+    },
+    SizeLf {
+        value: u64,
+    },
+    Trailer {
+        name: usize,
+        value: bool,
+    },
+    TrailerLf {
+        end: bool,
+    },
 }
 
 /// The place reached in one chunked body.
@@ -113,6 +129,11 @@ impl Chunks {
                 })
             }
             (At::Size { digits, value }, _) => self.size_byte(digits, value, byte),
+            (At::Blank, b' ' | b'\t') => {
+                self.lengthen(MAX_LINE)?;
+                Ok(At::Blank)
+            }
+            (At::Blank, b';') => Ok(At::Extension { quoted: false }),
             (At::Extension { quoted }, _) => self.extension_byte(quoted, byte),
             (At::SizeLf { value: 0 }, b'\n') => {
                 self.long = 0;
@@ -139,9 +160,13 @@ impl Chunks {
             b'a'..=b'f' => byte - b'a' + 10,
             b'A'..=b'F' => byte - b'A' + 10,
             b'\r' if digits > 0 => return Ok(At::SizeLf { value }),
-            b';' | b' ' | b'\t' if digits > 0 => {
+            b';' if digits > 0 => {
                 self.size = value;
                 return Ok(At::Extension { quoted: false });
+            }
+            b' ' | b'\t' if digits > 0 => {
+                self.size = value;
+                return Ok(At::Blank);
             }
             _ => return Err(ChunkFault::Size),
         };

@@ -155,27 +155,23 @@ fn host<'a>(fields: &[httparse::Header<'a>], minor: u8) -> Result<Option<&'a [u8
 
 /// RFC 9112 §6.3: how the body is framed, refusing whatever could be read in two ways.
 fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<Framing, HeadFault> {
-    let mut framing = Framing::None;
-    for field in fields {
-        let found = if field.name.eq_ignore_ascii_case("content-length") {
-            Framing::Counted(length(field.value)?)
-        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
-            if minor == 0 {
-                return Err(HeadFault::TransferCodingVersion);
-            }
-            if !field.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                return Err(HeadFault::TransferCoding);
-            }
-            Framing::Chunked
-        } else {
-            continue;
-        };
-        if framing != Framing::None {
-            return Err(HeadFault::AmbiguousLength);
-        }
-        framing = found;
+    let is = |field: &&httparse::Header<'_>, name: &str| field.name.eq_ignore_ascii_case(name);
+    let mut lengths = fields.iter().filter(|field| is(field, "content-length"));
+    let mut codings = fields.iter().filter(|field| is(field, "transfer-encoding"));
+    let found = (lengths.next(), codings.next());
+    if lengths.next().is_some() || codings.next().is_some() {
+        return Err(HeadFault::AmbiguousLength);
     }
-    Ok(framing)
+    match found {
+        (None, None) => Ok(Framing::None),
+        (Some(_), Some(_)) => Err(HeadFault::AmbiguousLength),
+        (Some(field), None) => length(field.value).map(Framing::Counted),
+        (None, Some(_)) if minor == 0 => Err(HeadFault::TransferCodingVersion),
+        (None, Some(field)) if field.value.trim_ascii().eq_ignore_ascii_case(b"chunked") => {
+            Ok(Framing::Chunked)
+        }
+        (None, Some(_)) => Err(HeadFault::TransferCoding),
+    }
 }
 
 /// RFC 9110 §8.6: `1*DIGIT`. Leading zeros are digits.
@@ -205,10 +201,7 @@ enum Form<'a> {
 }
 
 fn form<'a>(method: &str, target: &'a str) -> Result<Form<'a>, HeadFault> {
-    if !target
-        .bytes()
-        .all(|byte| matches!(byte, b'!'..=b'~') && byte != b'#')
-    {
+    if !target.bytes().all(is_target) {
         return Err(HeadFault::RequestLine);
     }
     match method {
@@ -233,6 +226,12 @@ fn form<'a>(method: &str, target: &'a str) -> Result<Form<'a>, HeadFault> {
             }
         }
     }
+}
+
+/// RFC 3986 §2: what may stand in a target. A fragment may not (RFC 9112 §3.2), and whatever else is
+/// refused rather than repaired, as §3.2 there asks.
+fn is_target(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:@/?[]".contains(&byte)
 }
 
 /// RFC 9110 §7.2: `uri-host [ ":" port ]`; empty where a target has no authority.

@@ -67,6 +67,8 @@ fn lengths_are_digits_and_stand_once() {
     }
     for both in [
         "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: 6\r\nTransfer-Encoding: gzip\r\n",
+        "Transfer-Encoding: gzip\r\nContent-Length: +6\r\n",
         "Content-Length: 6\r\nContent-Length: 6\r\n",
         "Content-Length: 6, 6\r\n",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
@@ -115,6 +117,18 @@ fn lines_and_fields_are_never_repaired() {
             HeadFault::RequestLine,
         ),
         ("GET a HTTP/1.1\r\nHost: a\r\n\r\n", HeadFault::RequestLine),
+        (
+            "GET /a<b HTTP/1.1\r\nHost: a\r\n\r\n",
+            HeadFault::RequestLine,
+        ),
+        (
+            "GET /a?\"b HTTP/1.1\r\nHost: a\r\n\r\n",
+            HeadFault::RequestLine,
+        ),
+        (
+            "GET /a\\b HTTP/1.1\r\nHost: a\r\n\r\n",
+            HeadFault::RequestLine,
+        ),
         (
             "GET /\u{e9} HTTP/1.1\r\nHost: a\r\n\r\n",
             HeadFault::RequestLine,
@@ -225,6 +239,8 @@ fn a_chunked_body_is_never_repaired() {
         (b"3;a\rb\r\n", ChunkFault::Line),
         (b"3;\"\r\n", ChunkFault::Line),
         (b"0\r\n X:y\r\n\r\n", ChunkFault::Trailer),
+        (b"3 4\r\nabc", ChunkFault::Line),
+        (b"3\t\tx\r\nabc", ChunkFault::Line),
     ] {
         assert_eq!(
             chunks(bytes),

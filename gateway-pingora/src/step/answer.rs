@@ -7,8 +7,8 @@ use bytes::Bytes;
 use gateway_config::model::FailureStyle;
 use gateway_core::failure::Failure;
 use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderValue, RETRY_AFTER,
-    TRANSFER_ENCODING, UPGRADE,
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderName, HeaderValue,
+    RETRY_AFTER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{Method, StatusCode, Version};
 use pingora_core::{Error, Result};
@@ -20,8 +20,8 @@ use crate::ctx::Ctx;
 use crate::fields::carried;
 use crate::serving::Shared;
 
-const OUTCOME: &str = "X-Gateway-Outcome";
-const REQUEST_ID: &str = "X-Request-Id";
+const OUTCOME: HeaderName = HeaderName::from_static("x-gateway-outcome");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A body that is read to its end, unused, so that the connection can go on; in bytes.
 const LITTLE: u64 = 64 * 1024;
 /// How long that may take.
@@ -46,15 +46,15 @@ pub(crate) fn head(
         session.set_keepalive(None);
     }
     let admitted = ctx.admitted()?;
-    let mut built = ResponseHeader::build(response.status, Some(12))?;
+    let mut built = ResponseHeader::build_no_case(response.status, Some(12))?;
     built.set_version(Version::HTTP_11);
     let listed = admitted.site.response_fields.as_deref();
     for (name, value) in carried(&response.headers, listed) {
-        if *name != CONTENT_LENGTH && !name.as_str().eq_ignore_ascii_case(REQUEST_ID) {
+        if *name != CONTENT_LENGTH && *name != REQUEST_ID {
             built.append_header(name.clone(), value.clone())?;
         }
     }
-    built.insert_header(REQUEST_ID, admitted.id.as_str())?;
+    built.insert_header(REQUEST_ID, admitted.id.clone())?;
     if response.status == StatusCode::SWITCHING_PROTOCOLS {
         admitted.client.tunnel();
         admitted.client.watch.silence(TUNNEL_IDLE, clock::now());
@@ -194,14 +194,14 @@ async fn write(session: &mut Session, ctx: &Ctx, failure: &Failure) -> Result<()
 pub(crate) fn of_failure(
     failure: &Failure,
     style: FailureStyle,
-    id: &str,
+    id: &HeaderValue,
 ) -> Result<(ResponseHeader, Bytes)> {
     let answer = failure.answer();
     let (kind, body) = match style {
         FailureStyle::Json => ("application/json", answer.json()),
         FailureStyle::Text => ("text/plain; charset=utf-8", answer.text()),
     };
-    let mut head = ResponseHeader::build(answer.status, Some(8))?;
+    let mut head = ResponseHeader::build_no_case(answer.status, Some(8))?;
     head.insert_header(CONTENT_TYPE, HeaderValue::from_static(kind))?;
     head.insert_header(CONTENT_LENGTH, HeaderValue::from(body.len()))?;
     head.insert_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))?;
@@ -211,6 +211,6 @@ pub(crate) fn of_failure(
     if let Some(outcome) = answer.outcome {
         head.insert_header(OUTCOME, HeaderValue::from_static(outcome.as_str()))?;
     }
-    head.insert_header(REQUEST_ID, id)?;
+    head.insert_header(REQUEST_ID, id.clone())?;
     Ok((head, Bytes::from(body)))
 }

@@ -122,6 +122,11 @@ async fn read(
         if first.is_empty() && whole.is_empty() {
             first = piece;
         } else {
+            if whole.is_empty() {
+                // Room for all of it at once, so that it is never copied to grow.
+                let room = announced(session).unwrap_or(0).min(limit);
+                whole.reserve(usize::try_from(room).unwrap_or(0));
+            }
             whole.extend_from_slice(&std::mem::take(&mut first));
             whole.extend_from_slice(&piece);
         }

@@ -7,7 +7,9 @@ use std::time::Instant;
 use bytes::Bytes;
 use gateway_core::node::NodeView;
 use http::Method;
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use pingora_core::Result;
 use pingora_http::ResponseHeader;
 use pingora_proxy::Session;
@@ -20,7 +22,7 @@ use crate::endpoint::Endpoint;
 use crate::pools::LivePool;
 use crate::serving::Shared;
 
-const REQUEST_ID: &str = "X-Request-Id";
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers.
 ///
@@ -44,11 +46,11 @@ pub(crate) async fn run(
         Endpoint::Metrics => (200, "text/plain; version=0.0.4", metrics(admitted, pool)),
         Endpoint::Ready => ready(shared, pool),
     };
-    let mut head = ResponseHeader::build(status, Some(8))?;
+    let mut head = ResponseHeader::build_no_case(status, Some(8))?;
     head.insert_header(CONTENT_TYPE, HeaderValue::from_static(kind))?;
     head.insert_header(CONTENT_LENGTH, HeaderValue::from(body.len()))?;
     head.insert_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))?;
-    head.insert_header(REQUEST_ID, admitted.id.as_str())?;
+    head.insert_header(REQUEST_ID, admitted.id.clone())?;
     if status == 503 {
         head.insert_header(RETRY_AFTER, HeaderValue::from_static("1"))?;
     }

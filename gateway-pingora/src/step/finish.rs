@@ -37,7 +37,7 @@ pub(crate) fn run(shared: &Shared, session: &Session, ctx: &mut Ctx) {
         let answer = ctx.failure.as_ref().map(|failure| failure.answer());
         let node = ctx.asked.last.as_ref();
         shared.access_log.write(&AccessLine {
-            id: &admitted.id,
+            id: admitted.id.to_str().unwrap_or_default(),
             client: admitted.client.peer.ip().to_canonical(),
             listener: &admitted.client.listening.listener.name,
             site: Some(&admitted.site.site.name),

@@ -3,8 +3,9 @@
 
 use gateway_core::failure::{Failure, RetryAfter};
 use gateway_core::retry::{Elsewhere, Next, Try};
+use http::HeaderValue;
 use http::StatusCode;
-use http::header::RETRY_AFTER;
+use http::header::{CONTENT_LENGTH, RETRY_AFTER, TRANSFER_ENCODING};
 use pingora_core::{Error, ErrorType, Result};
 use pingora_http::ResponseHeader;
 
@@ -25,6 +26,8 @@ pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> 
         Failure::BudgetSpentBefore {
             budget: routed.budget.length(),
         }
+    } else if translate::is_for_want_of_descriptors(&error) {
+        Failure::NoDescriptors
     } else {
         let moves = routed.pool.state.exchange_failed(attempt.slot.node(), now);
         routed.pool.report(&moves);
@@ -85,11 +88,13 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     let (Some(routed), Some(attempt)) = (&mut ctx.routed, &mut ctx.attempt) else {
         return Ok(());
     };
-    if response.status == StatusCode::SWITCHING_PROTOCOLS && !attempt.asks_to_upgrade {
-        // RFC 9110 §15.2.2: a node switches only when it was asked to.
+    if !is_readable(response, attempt) {
         ctx.failure = Some(Failure::Unreadable(attempt.asked()));
         attempt.reached = Reached::Stopped;
-        return Error::e_explain(ErrorType::InvalidHTTPHeader, "a 101 nobody asked for");
+        return Error::e_explain(
+            ErrorType::InvalidHTTPHeader,
+            "not an answer to this request",
+        );
     }
     routed.pool.state.exchange_completed(attempt.slot.node());
     if let Some(after) = busy(response) {
@@ -129,6 +134,26 @@ fn end(
     error.set_retry(routed.tries.judge(how, elsewhere) == Next::Another);
     ctx.failure = Some(failure);
     error
+}
+
+/// Whether the head means the same to everybody: a status there is (RFC 9110 §15), a switch of
+/// protocol only when it was asked for (§15.2.2), one length that is a number (§8.6), and no
+/// transfer coding but chunked (RFC 9112 §6.1).
+fn is_readable(response: &ResponseHeader, attempt: &Attempt) -> bool {
+    let switches = response.status == StatusCode::SWITCHING_PROTOCOLS;
+    let mut lengths = response.headers.get_all(CONTENT_LENGTH).iter();
+    let is_one_length = match (lengths.next(), lengths.next()) {
+        (None, _) => true,
+        (Some(length), None) => length.as_bytes().iter().all(u8::is_ascii_digit),
+        (Some(_), Some(_)) => false,
+    };
+    let codings = response.headers.get_all(TRANSFER_ENCODING);
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    response.status.as_u16() < 600
+        && (!switches || attempt.asks_to_upgrade)
+        && is_one_length
+        && codings.iter().all(is_chunked)
+        && codings.iter().count() <= 1
 }
 
 fn busy(response: &ResponseHeader) -> Option<RetryAfter> {

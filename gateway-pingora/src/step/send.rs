@@ -14,21 +14,20 @@ use pingora_core::{Error, ErrorType, OrErr, Result};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
-use crate::clock;
 use crate::connections_out::{ConnectionsOut, Found};
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
 use crate::fields::carried;
 
-const FORWARDED_FOR: &str = "X-Forwarded-For";
-const FORWARDED_PROTO: &str = "X-Forwarded-Proto";
-const REQUEST_ID: &str = "X-Request-Id";
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Takes the connection: the last request it may carry closes it.
 ///
 /// # Errors
 /// When the node has closed it while it rested. Nothing was written; the same node is dialled again.
 pub(crate) fn take(out: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx) -> Result<()> {
-    let found = out.take(fd, is_reused, clock::now());
+    let found = out.take(fd, is_reused);
     let (Some(routed), Some(attempt)) = (&ctx.routed, &mut ctx.attempt) else {
         return Ok(());
     };
@@ -53,7 +52,7 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     let (admitted, routed) = (ctx.admitted()?, ctx.routed()?);
     let client = session.req_header();
     let target = routed.path_and_query.as_bytes();
-    let mut built = RequestHeader::build(client.method.clone(), target, Some(16))?;
+    let mut built = RequestHeader::build_no_case(client.method.clone(), target, Some(16))?;
     built.set_version(Version::HTTP_11);
 
     set_host(client, ctx.attempt.as_ref(), admitted, &mut built)?;
@@ -113,15 +112,14 @@ pub(crate) fn body(
 
 /// Fields that are always made here.
 fn is_ours(name: &HeaderName) -> bool {
-    let ours = [
-        HOST.as_str(),
-        CONTENT_LENGTH.as_str(),
+    [
+        HOST,
+        CONTENT_LENGTH,
         FORWARDED_FOR,
         FORWARDED_PROTO,
         REQUEST_ID,
-    ];
-    ours.iter()
-        .any(|ours| ours.eq_ignore_ascii_case(name.as_str()))
+    ]
+    .contains(name)
 }
 
 fn set_host(
@@ -202,26 +200,23 @@ fn set_forwarding(
         _ => "1.1 gatewayd",
     };
     // RFC 9110 §7.6.3: what earlier hops wrote stays in front, where it is carried at all.
-    built.append_header("Via", HeaderValue::from_static(via))?;
-    built.insert_header(REQUEST_ID, admitted.id.as_str())?;
+    built.append_header(http::header::VIA, HeaderValue::from_static(via))?;
+    built.insert_header(REQUEST_ID, admitted.id.clone())?;
     let proto = if admitted.client.listening.is_tls() {
         "https"
     } else {
         "http"
     };
     built.insert_header(FORWARDED_PROTO, HeaderValue::from_static(proto))?;
-    let peer = admitted.client.peer.ip().to_canonical().to_string();
     let hops = match admitted.site.site.forwarded_for {
-        ForwardedFor::Append => after_all_lines(&client.headers, &peer),
-        ForwardedFor::Replace => peer.into_bytes(),
+        ForwardedFor::Append => after_all_lines(&client.headers, &admitted.client.address)?,
+        ForwardedFor::Replace => admitted.client.address.clone(),
     };
-    let hops = HeaderValue::from_bytes(&hops)
-        .or_err(ErrorType::InternalError, "the forwarded addresses")?;
     built.insert_header(FORWARDED_FOR, hops)
 }
 
 /// Everything the client sent, in order, however many lines it was, and then the peer.
-fn after_all_lines(fields: &HeaderMap, peer: &str) -> Vec<u8> {
+fn after_all_lines(fields: &HeaderMap, peer: &HeaderValue) -> Result<HeaderValue> {
     let mut hops = Vec::new();
     for line in fields
         .get_all(FORWARDED_FOR)
@@ -232,5 +227,5 @@ fn after_all_lines(fields: &HeaderMap, peer: &str) -> Vec<u8> {
         hops.extend_from_slice(b", ");
     }
     hops.extend_from_slice(peer.as_bytes());
-    hops
+    HeaderValue::from_bytes(&hops).or_err(ErrorType::InternalError, "the forwarded addresses")
 }

@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Buf;
 use gateway_config::model::HeadLimits;
@@ -20,6 +20,8 @@ use crate::gate::scan::{Scan, ScanFault};
 
 /// Room made for one read.
 const READ: usize = 4096;
+/// How often a client that is not read any further is looked at.
+const LOOK: Duration = Duration::from_millis(250);
 /// Bytes of a next message that are read while the current one is answered; beyond it the
 /// client waits, as it must (RFC 9112 §9.3.2).
 const READ_AHEAD: usize = 16 * 1024;
@@ -267,14 +269,29 @@ impl Conn {
         }
         ready!(self.poll_watch(cx))?;
         while self.input.len() < READ_AHEAD {
-            match ready!(self.poll_fill(cx))? {
-                // A client that sent a next request ahead still wants this answer.
-                0 if !self.input.is_empty() => return Poll::Pending,
-                0 => return Poll::Ready(Ok(())),
-                _ => {}
+            if ready!(self.poll_fill(cx))? == 0 {
+                return Poll::Ready(Ok(()));
             }
         }
-        Poll::Pending
+        // A client that has sent this much ahead is not read any further, so that its end cannot be
+        // read either: it is looked for.
+        loop {
+            let next = *self.next_look.get_or_insert_with(|| clock::now() + LOOK);
+            ready!(self.look_timer.poll(cx, next));
+            self.next_look = None;
+            if self.has_left() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    /// Whether the client has closed, whatever it has sent before (RFC 9293 §3.3.2: every state
+    /// after ESTABLISHED follows the end of one side).
+    fn has_left(&self) -> bool {
+        const ESTABLISHED: u8 = 1;
+        self.socket
+            .tcp_info()
+            .is_none_or(|info| info.tcpi_state != ESTABLISHED)
     }
 
     fn poll_open(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {

@@ -135,20 +135,23 @@ fn the_end_of_the_client_is_seen_while_it_waits_for_its_answer() {
 }
 
 #[test]
-fn a_client_that_sent_ahead_and_ended_still_wants_its_answer() {
-    run(async {
-        let (mut conn, mut client) = pair().await;
-        let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-        client.write_all(&head.repeat(2)).await.unwrap();
-        client.shutdown().await.unwrap();
-        conn.read_head(&listener().head).await.unwrap();
-        assert_eq!(message(&mut conn, head.len(), 99).await, head);
-        let mut byte = [0; 1];
-        let waits = tokio::time::timeout(SECOND / 10, conn.read(&mut byte)).await;
-        assert!(waits.is_err());
-        assert!(conn.end_message());
-        conn.read_head(&listener().head).await.unwrap();
-    });
+fn the_end_of_a_client_is_seen_however_much_it_sent_ahead() {
+    for ahead in [1, 15, 60_000] {
+        run(async {
+            let (mut conn, mut client) = pair().await;
+            let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+            client.write_all(head).await.unwrap();
+            client.write_all(&vec![b'x'; ahead]).await.unwrap();
+            conn.read_head(&listener().head).await.unwrap();
+            assert_eq!(message(&mut conn, head.len(), 99).await, head);
+            let mut byte = [0; 1];
+            let waits = tokio::time::timeout(SECOND / 10, conn.read(&mut byte)).await;
+            assert!(waits.is_err());
+            drop(client);
+            let end = tokio::time::timeout(5 * SECOND, conn.read(&mut byte)).await;
+            assert!(matches!(end, Ok(Ok(0) | Err(_))), "{ahead}: {end:?}");
+        });
+    }
 }
 
 #[test]

@@ -125,6 +125,21 @@ impl Plan {
         self
     }
 
+    /// Prints the door in full, changes one line of that, and runs what comes of it: a door is
+    /// ordinary settings.
+    #[must_use]
+    pub fn but_with(mut self, line: &str, other: &str) -> Self {
+        let mut arguments: Vec<OsString> = vec!["effective".into()];
+        arguments.extend(self.arguments());
+        let printed = runs(&arguments).stdout;
+        assert!(printed.contains(line), "no `{line}` in {printed}");
+        let text = printed.replace(line, other);
+        let file = self.scratch.file("expanded.toml", &text);
+        self.start = vec!["run".into(), "--config".into(), file.into()];
+        self.flags.clear();
+        self
+    }
+
     /// Does not wait for a node to be in rotation.
     #[must_use]
     pub fn without_waiting(mut self) -> Self {

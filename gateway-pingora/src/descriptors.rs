@@ -1,0 +1,74 @@
+//! Keeps descriptors back for what must go on when clients take all the others: connections to
+//! nodes, probes and log files.
+//!
+//! A client waits in the kernel's queue while there is no descriptor for it: accepting rests, and goes
+//! on within a moment of one being given back.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Descriptors that are no client's: sockets, timers, logs, probes.
+const OURS: usize = 40;
+/// Clients that are served whatever the limit is.
+const FEWEST: usize = 4;
+
+/// Descriptors held by clients, and how many may be.
+#[derive(Clone)]
+pub(crate) struct Descriptors {
+    held: Arc<AtomicUsize>,
+    most: usize,
+}
+
+impl Descriptors {
+    /// Raises the limit of the process to what it may have, and leaves half of what is not ours to
+    /// connections to nodes.
+    pub(crate) fn new() -> Self {
+        let limit =
+            getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, hard)| {
+                match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
+                    Ok(()) => hard,
+                    Err(_) => soft,
+                }
+            });
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Descriptors {
+            held: Arc::default(),
+            most: (limit.saturating_sub(OURS) / 2).max(FEWEST),
+        }
+    }
+
+    /// A next connection.
+    ///
+    /// # Errors
+    /// What the system says, or that clients hold as many descriptors as they may.
+    ///
+    /// Cancel-safe: yes.
+    pub(crate) async fn accept(&self, socket: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+        if self.held.load(Ordering::Acquire) >= self.most {
+            return Err(io::Error::other(
+                "clients hold as many descriptors as they may",
+            ));
+        }
+        socket.accept().await
+    }
+
+    /// One is held.
+    pub(crate) fn hold(&self) -> Held {
+        self.held.fetch_add(1, Ordering::AcqRel);
+        Held(self.clone())
+    }
+}
+
+/// One descriptor held by a client; given back when dropped.
+pub(crate) struct Held(Descriptors);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.fetch_sub(1, Ordering::AcqRel);
+    }
+}
