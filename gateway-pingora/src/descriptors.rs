@@ -3,6 +3,8 @@
 //!
 //! A client waits in the kernel's queue while there is no descriptor for it: accepting rests, and goes
 //! on within a moment of one being given back.
+//!
+//! Source: adr/0022.
 
 use std::io;
 use std::net::SocketAddr;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gateway_config::model::AccessLog;
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 
-use crate::process::non_blocking;
+use crate::log::non_blocking;
 
 /// The access log; ends with what was written when it is dropped.
 pub(crate) struct AccessFile {

@@ -10,6 +10,7 @@ mod access_file;
 mod cli;
 mod command;
 mod exit;
+mod log;
 mod origin;
 mod process;
 mod render;

@@ -5,24 +5,21 @@
 //!
 //! Source: the signals of the runtime contract.
 
-use std::io;
 use std::sync::Arc;
 
 use gateway_config::Snapshot;
 use gateway_pingora::{Engine, Fault};
-use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
+use tracing_appender::non_blocking::NonBlocking;
 
 use crate::access_file::AccessFile;
 use crate::exit::Exit;
+use crate::log;
 use crate::signals::{Signals, Told};
-
-/// Log lines that may wait to be written; beyond it they are dropped, never waited for.
-const WAITING_LINES: usize = 8_192;
 
 /// Serves `snapshot` until told to stop; `load` gives the snapshot that a reload asks for, or every
 /// reason why there is none.
 pub(crate) fn serve(snapshot: Snapshot, load: impl Fn() -> Result<Snapshot, String>) -> Exit {
-    let _log = start_log();
+    let _log = log::start();
     let access_log = match AccessFile::open(&snapshot.model().access_log) {
         Ok(access_log) => access_log,
         Err(error) => return refuse(&format!("the access log cannot be opened: {error}")),
@@ -102,24 +99,6 @@ fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
         Ok(hash) => tracing::info!(snapshot = hash, "reload: applied"),
         Err(why) => tracing::error!(snapshot = before.hash(), why, "reload: refused"),
     }
-}
-
-fn start_log() -> WorkerGuard {
-    let (writer, guard) = non_blocking(io::stderr());
-    // A second subscriber in one process would be a fault of ours; the first one goes on then.
-    let _ = tracing_subscriber::fmt()
-        .json()
-        .with_writer(writer)
-        .try_init();
-    guard
-}
-
-/// A writer that never blocks: beyond the lines that may wait, lines are dropped.
-pub(crate) fn non_blocking(to: impl io::Write + Send + 'static) -> (NonBlocking, WorkerGuard) {
-    tracing_appender::non_blocking::NonBlockingBuilder::default()
-        .buffered_lines_limit(WAITING_LINES)
-        .lossy(true)
-        .finish(to)
 }
 
 fn refuse(why: &str) -> Exit {

@@ -14,6 +14,7 @@ mod endpoints;
 mod faults;
 mod general;
 mod health;
+mod hostile;
 mod http2;
 mod identity;
 mod lifecycle;

@@ -57,11 +57,13 @@ impl Door {
         arguments: &[OsString],
         scratch: Scratch,
         trust: Option<Trust>,
+        meanwhile: impl FnOnce(Pid),
     ) -> Self {
         let mut child = spawn(program, arguments);
         let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
         let access = Lines::follow(child.stdout.take().expect("a piped stdout"));
         let process = Process::new(child);
+        meanwhile(process.pid());
         let addr = wait::value("the gateway's address", wait::SOON, || {
             let said = log.saying("listening");
             if let Some(status) = process.status() {

@@ -1,6 +1,6 @@
 //! The way in: a head that is judged before a byte of it is handed on, then its body as framed.
 //!
-//! Source: RFC 9112 §2–§7, adr/0015.
+//! Source: RFC 9112 §2–§7, adr/0015, adr/0021 (why an end is an end).
 
 use std::future::{Future, poll_fn};
 use std::io;

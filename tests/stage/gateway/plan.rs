@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use nix::unistd::Pid;
+
 use super::{Door, Ended, binary, runs};
 use crate::certs::{Authority, Trust};
 use crate::node::Cluster;
@@ -118,6 +120,12 @@ impl Plan {
         self.flag(flag, &path.to_string_lossy())
     }
 
+    /// A path in its own directory.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
     /// Speaks TLS to it, as `door.test` under this authority.
     #[must_use]
     pub fn over_tls(mut self, authority: &Authority) -> Self {
@@ -140,6 +148,17 @@ impl Plan {
         self
     }
 
+    /// Gives the process so many descriptors and no more.
+    #[must_use]
+    pub fn with_descriptors(mut self, most: u32) -> Self {
+        let limit = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        let program = std::mem::replace(&mut self.program, "sh".into());
+        let start = std::mem::take(&mut self.start);
+        self.start = vec!["-c".into(), limit.into(), program.into()];
+        self.start.extend(start);
+        self
+    }
+
     /// Does not wait for a node to be in rotation.
     #[must_use]
     pub fn without_waiting(mut self) -> Self {
@@ -150,8 +169,20 @@ impl Plan {
     /// Starts it, and waits until every node is in rotation.
     #[must_use]
     pub fn opens(self) -> Door {
+        self.opens_while(|_| ())
+    }
+
+    /// The same; does something to the process before it says that it listens.
+    #[must_use]
+    pub fn opens_while(self, meanwhile: impl FnOnce(Pid)) -> Door {
         let (arguments, waits) = (self.arguments(), self.waits_for_nodes);
-        let door = Door::start(&self.program, &arguments, self.scratch, self.trust);
+        let door = Door::start(
+            &self.program,
+            &arguments,
+            self.scratch,
+            self.trust,
+            meanwhile,
+        );
         if waits {
             wait::until("all nodes in rotation", wait::SOON, || {
                 let ready = door.get("/ready").json();
