@@ -120,17 +120,15 @@ impl Row {
     fn route(&self, query: Duration, pool: &Name) -> Result<Route, TemplateError> {
         let usual = Duration::from_secs(self.budget);
         let is_query = self.tier == Tier::Data && self.budget == QUERY_BUDGET;
+        let pattern = Pattern::Template(Template::parse(self.path)?);
         Ok(Route {
-            name: self.name.into(),
             methods: vec![self.method.into()],
-            pattern: Pattern::Template(Template::parse(self.path)?),
             query: Some(self.query.iter().map(|key| Arc::from(*key)).collect()),
             refuse_query: self.refused_keys(),
             repeatable: self.repeatable,
             budget: if is_query { query } else { usual },
             body: Body::Buffer(BODY_BYTES),
-            upgrade: false,
-            pool: pool.clone(),
+            ..Route::new(self.name.into(), pattern, pool.clone())
         })
     }
 

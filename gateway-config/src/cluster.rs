@@ -45,7 +45,7 @@ pub(crate) fn read(
     let text = sources.text(id).to_owned();
     let (root, wrong) = DeTable::parse_recoverable(&text);
     if !wrong.is_empty() {
-        crate::load::syntax(sources, id, &wrong, findings);
+        crate::document::syntax(sources, id, &wrong, findings);
         return None;
     }
     let mut reader = Reader {

@@ -58,26 +58,36 @@ codes! {
         "This table cannot work without the setting named, and no default would be right for everybody.";
     UNREADABLE_SOURCE = 5, "a configuration file that cannot be read",
         "A file that the configuration consists of, or that it names as a part of itself, could not be read: it is not there, not open to this user, not UTF-8, or larger than 16 MiB.";
+    RENAMED = 6, "a setting under a former name",
+        "The setting has another name. For one release the former name works and this is a warning, for the next it is refused, and after that it is unknown. The help holds the name to write.";
+    NEWER_TOML = 7, "a construct that TOML 1.0 does not have",
+        "The file can be read here and not by every tool: a table in braces that runs over several lines or ends in a comma, or an escape `\\e` or `\\x`, came with TOML 1.1. Write the table under a header of its own, `[pools.shop.probe]`, or on one line.";
+    SECRET_IN_FILE = 8, "a secret written into the configuration",
+        "Where a certificate or key is meant, the setting takes the path of a file. What was written here looks like the content of that file. Configurations are copied, printed and sent around; keep the secret in a file that only its owner may read. Its text is masked in every diagnostic.";
     BAD_NAME = 101, "a name with characters that names do not have",
         "Names stand in metric labels, log fields and TLS server names, so they are 1 to 63 characters out of letters, digits, `-`, `_` and `.`.";
     DEFINED_TWICE = 102, "two things with one name",
         "A name was given to two things of the same kind, so a reference to it would mean either. Rename one of them. A front door makes a listener, a site, a pool and, with TLS, a profile of its own name.";
     UNDEFINED = 104, "a reference to something that is not defined",
-        "A setting names a listener, pool or TLS profile that no table defines. The help offers the closest name, or lists the ones there are.";
+        "A setting names a listener, pool, TLS profile or address set that no table defines. The help offers the closest name, or lists the ones there are.";
     UNUSED = 105, "something defined that nothing uses",
-        "The table is correct and has no effect, because nothing refers to it. It is left out of the snapshot.";
+        "The table is correct, and nothing refers to it, so it has no effect on any request.";
+    BAD_NETWORK = 201, "a text that is not an address range",
+        "A network is written `ADDRESS/PREFIX`, with no bits behind the prefix, so that it cannot mean either of two things; an address alone stands for itself, and `@NAME` for the networks of `[address_sets.NAME]`. An IPv4 prefix goes up to 32, an IPv6 prefix up to 128.";
     BAD_ADDRESS = 202, "a text that is not an address",
         "An address is `HOST:PORT`. A listener's host is an IP address; a node's host is an IP address or a host name. IPv6 addresses stand in brackets: `[::1]:7650`. Ports go from 1 to 65535.";
     BAD_QUANTITY = 203, "a duration or size that cannot be read",
-        "Durations are a whole number and a unit out of `ms`, `s`, `m`, `h`; sizes are a whole number and a unit out of `B`, `KiB`, `MiB`, `GiB`. A number without a unit is refused, because half of its readers would take it for something else.";
+        "Durations are a whole number and a unit out of `ms`, `s`, `m`, `h`, `d`; sizes are a whole number and a unit out of `B`, `KiB`, `MiB`, `GiB`; shares are a whole number and `%`. A number without a unit is refused, because half of its readers would take it for something else.";
     OUT_OF_RANGE = 204, "a value outside its bounds",
         "The value can be read and lies outside what the setting takes. A time limit of zero would fail every request, so it is refused too.";
     UNKNOWN_WORD = 205, "a word that this setting does not take",
         "The setting takes one word out of a short list, and this is none of them.";
     BAD_PATTERN = 207, "a path pattern that cannot match",
-        "A template is literal segments and captured names, `/table/{t}/records`, written decoded. A prefix is a path as requests are compared with it: normalised, without dot segments or needless escapes.";
+        "A template is literal segments and captured names, `/table/{t}/records`, written decoded. A path is written as requests are compared with it: normalised, without dot segments or needless escapes. A glob and a regular expression have to match the whole of such a path. Where a redirect leads, or what a path becomes, is an address with captured names in braces.";
     BAD_TOKEN = 208, "a host, method, field or query key with illegal characters",
         "These texts are compared with what a client sends, or sent to a node. With an illegal character they would never match, or break the message.";
+    UNKNOWN_CAPTURE = 209, "a captured name that nothing captures",
+        "A name in braces stands for what the route's pattern captured under it: a `{name}` of its template, or a group `(?<name>…)` of its regular expression. This one would always stand for nothing.";
     NO_NODE = 301, "no node to send requests to",
         "A pool, or a front door, without a single node could only ever answer 503. Name at least one node: by `--upstream NAME=ADDR`, in the cluster file, or in the pool's `nodes`.";
     PROBE_OUTLIVES_INTERVAL = 302, "a probe that may take longer than its interval",
@@ -87,11 +97,11 @@ codes! {
     SAME_HOST = 304, "two sites for one host on one listener",
         "A request for that host could be meant for either site. A site without `hosts` takes every host that no other site of its listener names, so there is at most one of those per listener.";
     ONE_PATTERN = 305, "a route with no pattern, or with several",
-        "A route has exactly one pattern, `path` or `template`; two patterns are two routes.";
+        "A route has exactly one pattern: `exact`, `template`, `glob`, `regex` or `path`. Two patterns are two routes.";
     SHADOWED_ROUTE = 306, "a route that an earlier one always takes",
         "Both routes take exactly the same method and paths, so the second one is never reached.";
-    HTTP2_WITHOUT_TLS = 307, "HTTP/2 on a listener without TLS",
-        "HTTP/2 is offered during the TLS handshake; a clear listener has none.";
+    HTTP2_WITHOUT_TLS = 307, "protocols offered on a listener without TLS",
+        "Protocols are offered during the TLS handshake; a clear listener has none. There HTTP/1.1 is always spoken, and HTTP/2 with clients that begin with it when `h2c = true`.";
     NO_ACTION = 308, "a site that does nothing",
         "A site without `pool` and without routes would answer every request with 404.";
     BODY_TWICE = 309, "a body that is both buffered and streamed",
@@ -100,6 +110,18 @@ codes! {
         "Absent and empty are two things: leave the setting out to have it not apply. An empty list here would match nothing, which nobody means.";
     NOTHING_SERVED = 311, "a configuration that listens nowhere",
         "Neither a listener nor a front door is defined, so nothing would be served. An empty file is more often a mistake, a wrong path or a failed copy, than a wish.";
+    NO_EFFECT = 312, "a setting that has no effect where it stands",
+        "The setting exists and another one beside it, or the lack of one, makes it mean nothing. It is refused rather than ignored, because whoever wrote it counts on it. Remove it, or what it contradicts.";
+    ONE_ACTION = 313, "a route with several actions",
+        "A route does one thing with a request: it sends it to a `pool`, or elsewhere with `redirect`, or it is answered here with `answer` or `files`. Two actions are two routes.";
+    NO_HTTPS = 314, "a redirect to HTTPS where there is none",
+        "The site sends every request in clear text on to HTTPS, and none of its listeners has TLS, so the redirect would lead to a closed door.";
+    NO_PRIMARY = 315, "aliases without a name to lead to",
+        "Requests for an alias are redirected to the first of the site's `hosts`. There is none, or it is a wildcard, which is no name to send anybody to.";
+    NO_VERSION = 316, "a TLS profile that speaks no version",
+        "The oldest version allowed is newer than the newest one, so every handshake would fail.";
+    NOT_SERVED = 317, "a setting that this data plane does not execute",
+        "The setting is understood and checked, and the data plane of this build cannot do what it asks. It is refused rather than left out, because a rule that is half applied is worse than none.";
     HALF_TLS = 401, "a certificate without its key, or a key without its certificate",
         "A TLS listener needs both files. With one of them the listener would have to be clear, which nobody who names a certificate wants.";
     CLEAR_LISTENER = 402, "a clear listener that other machines can reach",

@@ -35,6 +35,8 @@ pub enum FileRole {
     Chain,
     /// A private key.
     Key,
+    /// A page that is sent as it is.
+    Page,
 }
 
 /// Looks into every named file: it is readable, holds what it should, and a key is its owner's.
@@ -71,6 +73,7 @@ fn check_file(file: &NamedFile) -> Option<Diagnostic> {
     let (holds, what) = match file.role {
         FileRole::Ca | FileRole::Chain => (holds_certificates(&bytes), "certificate"),
         FileRole::Key => (PrivateKeyDer::from_pem_slice(&bytes).is_ok(), "private key"),
+        FileRole::Page => return None,
     };
     (!holds).then(|| {
         let title = format!("{shown} holds no {what}");

@@ -16,12 +16,12 @@ use crate::cluster;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::model::{
-    AccessLog, FailureStyle, ForwardedFor, Health, HostSent, Limits, Model, Name, Pool, Probe,
-    Segments, Site,
+    AccessLog, FailureStyle, ForwardedFor, Health, HostSent, Model, Name, Pool, Probe, ProbeKind,
+    RetryOn, Segments, Site,
 };
 use crate::settings::{self as s, Setting};
 use crate::snapshot::{Loaded, Snapshot};
-use crate::source::{Place, Placed, Sources};
+use crate::source::{Origin, Place, Placed, Sources};
 
 mod ends;
 mod print;
@@ -173,19 +173,15 @@ pub fn expand(
         listeners: parts.listeners,
         sites: parts.sites,
         pools: parts.pools,
-        limits: Limits {
-            body_memory: check::default_number(&s::LIMIT_BODY_MEMORY),
-            connections: number(&s::LIMIT_CONNECTIONS, None),
-            handshakes: number(&s::LIMIT_HANDSHAKES, None),
-        },
         workers,
-        drain: check::default_time(&s::DRAIN_DEADLINE),
         access_log: process.access_log.clone().unwrap_or(AccessLog::Stdout),
+        ..Model::new()
     };
     Ok(Loaded {
         snapshot: Snapshot::new(model),
         warnings: findings.into_sorted(),
         files: parts.files,
+        origin: Origin::default(),
     })
 }
 
@@ -206,30 +202,40 @@ pub(crate) fn add(
     let nodes = nodes(door, sources, findings);
     let tls = ends::node_tls(door, &nodes, findings, &mut parts.files);
     let in_flight = number(&s::DOOR_IN_FLIGHT, door.in_flight.as_ref());
+    let nodes = nodes.into_iter().map(|one| one.node).collect::<Vec<_>>();
+    let connect = time(&s::DOOR_CONNECT_TIMEOUT, door.connect_timeout.as_ref());
+    let fall = number(&s::DOOR_HEALTH_FAIL, door.health_fail.as_ref());
+    let rise = number(&s::DOOR_HEALTH_PASS, door.health_pass.as_ref());
+    let usual = Pool::new(name, nodes);
     parts.pools.push(Pool {
         tls,
         in_flight,
         queue_wait: time(&s::DOOR_QUEUE_WAIT, door.queue_wait.as_ref()),
-        queue: check::default_queue(in_flight, nodes.len()),
-        connect_timeout: time(&s::DOOR_CONNECT_TIMEOUT, door.connect_timeout.as_ref()),
+        queue: Pool::usual_queue(in_flight, usual.nodes.len()),
+        connect_timeout: connect,
+        tcp_timeout: connect,
         answer_gap: ANSWER_GAP,
         keep_idle: KEEP_IDLE,
         keep_requests: KEEP_REQUESTS,
         retries: number(&s::DOOR_MAX_RETRIES, door.max_retries.as_ref()),
         retry_busy: true,
+        retry_on: RetryOn {
+            busy: true,
+            ..RetryOn::default()
+        },
         probe: Probe {
+            kind: ProbeKind::Ready,
             every: time(&s::DOOR_HEALTH_INTERVAL, door.health_interval.as_ref()),
             timeout: time(&s::DOOR_HEALTH_TIMEOUT, door.health_timeout.as_ref()),
+            jitter: usual.probe.jitter,
         },
         health: Health {
-            fall: number(&s::DOOR_HEALTH_FAIL, door.health_fail.as_ref()),
-            rise: number(&s::DOOR_HEALTH_PASS, door.health_pass.as_ref()),
             floor: FLOOR,
             keep_last: false,
             count_traffic: true,
+            ..Health::new(fall, rise)
         },
-        nodes: nodes.into_iter().map(|one| one.node).collect(),
-        name,
+        ..usual
     });
 }
 
@@ -293,9 +299,6 @@ fn site(door: &FrontDoor, name: &Name, tier: Tier, findings: &mut Findings) -> S
     let mut routes = allowlist::routes(tier, query, name).unwrap_or_default();
     check::routes::sort(&mut routes);
     Site {
-        name: name.clone(),
-        listener: name.clone(),
-        hosts: Vec::new(),
         segments: Segments::Decoded,
         failures: FailureStyle::Json,
         endpoints: Some(name.clone()),
@@ -307,6 +310,7 @@ fn site(door: &FrontDoor, name: &Name, tier: Tier, findings: &mut Findings) -> S
         response_fields: Some(texts(&["content-type", "retry-after", "www-authenticate"])),
         host: HostSent::Node,
         routes,
+        ..Site::new(name.clone(), name.clone())
     }
 }
 
@@ -370,12 +374,12 @@ fn nodes(door: &FrontDoor, sources: &mut Sources, findings: &mut Findings) -> Ve
 }
 
 fn time(setting: &Setting, value: Option<&Placed<Duration>>) -> Duration {
-    value.map_or_else(|| check::default_time(setting), |placed| placed.value)
+    value.map_or_else(|| setting.time(), |placed| placed.value)
 }
 
 fn number<T: TryFrom<u64> + Default>(setting: &Setting, value: Option<&Placed<u64>>) -> T {
-    let value = value.map_or_else(|| check::default_number(setting), |placed| placed.value);
-    T::try_from(value).unwrap_or_default()
+    let value = value.and_then(|placed| T::try_from(placed.value).ok());
+    value.unwrap_or_else(|| setting.number())
 }
 
 fn texts(all: &[&str]) -> Vec<Arc<str>> {

@@ -3,34 +3,46 @@
 //! The way is `source → raw → check → model → snapshot`, each arrow one way. Knows no engine, no
 //! clock and no network; returns findings and never logs.
 //!
-//! [`load`] takes a file, [`front_door::expand`] the options of a front door; both give a
+//! [`load`] takes a file or a folder of them, [`front_door::expand`] the options of a front door; both give a
 //! [`Loaded`] or the diagnostics that refuse it. [`check_files`] looks into the certificates and
-//! keys they name. [`effective::to_toml`] writes a model out again, and
-//! [`Site::route`](model::Site::route) decides which route takes a request.
+//! keys they name, [`capability::unserved`] finds what an engine does not execute.
+//! [`effective::to_toml`] writes a model out again, [`Snapshot::site`] finds the site of a host and
+//! [`Site::route_with`](model::Site::route_with) the route that takes a request.
 
 mod allowlist;
+pub mod capability;
 mod check;
 mod cluster;
 pub mod codes;
 mod diagnostic;
+mod dialect;
+mod document;
 pub mod effective;
 mod files;
 pub mod front_door;
+mod hosts;
 mod load;
 pub mod model;
 mod names;
+pub mod networks;
+mod origins;
+mod pattern;
 mod raw;
+mod routing;
 mod segment;
 pub mod settings;
 mod shape;
 mod snapshot;
 mod source;
+pub mod spelling;
 pub mod target;
 pub mod template;
 pub mod value;
 
+pub use capability::Capability;
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use files::{FileRole, NamedFile, check_files};
-pub use load::{load, load_source};
-pub use snapshot::{Capability, Loaded, Snapshot};
-pub use source::{MAX_BYTES, Place, Placed, SourceId, Sources};
+pub use load::{load, load_all, load_source, load_sources};
+pub use origins::Origins;
+pub use snapshot::{Found, Loaded, Snapshot};
+pub use source::{MAX_BYTES, Origin, Place, Placed, SourceId, Sources};

@@ -1,30 +1,60 @@
-//! The way from a file to a snapshot: text, syntax, shape, types, meaning; each step once.
+//! The way from files to a snapshot: text, syntax, shape, types, meaning; each step once.
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use crate::check::check;
 use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::dialect;
+use crate::document;
 use crate::raw;
-use crate::shape;
+use crate::shape::{self, Walked};
 use crate::snapshot::{Loaded, Snapshot};
-use crate::source::{SourceId, Sources};
+use crate::source::{Origin, SourceId, Sources};
 
-/// Loads a configuration file. Touches no network; reads that file and the cluster lists it names.
+/// Loads a configuration: a file, or a folder whose `*.toml` files are one configuration together.
+///
+/// Touches no network; reads those files and the cluster lists they name.
 ///
 /// # Errors
 /// Every reason to refuse it at once, with warnings after them.
 pub fn load(path: &Path, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
-    match sources.open(path) {
-        Ok(id) => load_source(id, sources),
-        Err(why) => {
-            let title = format!("{} cannot be read: {why}", path.display());
-            Err(vec![Diagnostic::error(codes::UNREADABLE_SOURCE, title)])
+    load_all(&[path], sources)
+}
+
+/// Loads a configuration out of several files and folders, as if they were one folder.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_all(paths: &[&Path], sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
+    let mut ids = Vec::new();
+    let mut findings = Findings::default();
+    for path in paths {
+        let files = match files_of(path) {
+            Ok(files) => files,
+            Err(why) => {
+                findings.push(unreadable(path, &why));
+                continue;
+            }
+        };
+        for file in files {
+            match sources.open(&file) {
+                Ok(id) if ids.contains(&id) => {}
+                Ok(id) => ids.push(id),
+                Err(why) => findings.push(unreadable(&file, &why)),
+            }
         }
     }
+    if findings.refuse() {
+        return Err(findings.into_sorted());
+    }
+    load_sources(&ids, sources)
 }
 
 /// Loads a configuration that is already among the sources.
@@ -32,13 +62,33 @@ pub fn load(path: &Path, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic
 /// # Errors
 /// As [`load`].
 pub fn load_source(id: SourceId, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
+    load_sources(&[id], sources)
+}
+
+/// Loads a configuration whose texts are already among the sources.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
     let mut findings = Findings::default();
-    let text = sources.text(id).to_owned();
-    let Some((file, shape)) = read(id, &text, sources, &mut findings) else {
+    let text = |id: &SourceId| (*id, sources.text(*id).to_owned());
+    let texts: Vec<(SourceId, String)> = ids.iter().map(text).collect();
+    let (origin, root) = document::read(&texts, sources, &mut findings);
+    let Some(root) = root else {
         return Err(findings.into_sorted());
     };
-    let (model, files) = check(sources, id, &file, &mut findings);
-    if shape.has_unknown {
+    for (id, text) in &texts {
+        newer_toml(*id, text, sources, &mut findings);
+    }
+    let (file, walked) = read(root, &origin, sources, &mut findings);
+    for place in &walked.secrets {
+        sources.mask(place);
+    }
+    let Some(file) = file else {
+        return Err(findings.into_sorted());
+    };
+    let (model, files) = check(sources, &origin, &file, &mut findings);
+    if walked.shape.has_unknown {
         findings.forget(is_about_absence);
     }
     if findings.refuse() {
@@ -48,51 +98,67 @@ pub fn load_source(id: SourceId, sources: &mut Sources) -> Result<Loaded, Vec<Di
         snapshot: Snapshot::new(model),
         warnings: findings.into_sorted(),
         files,
+        origin,
     })
 }
 
-/// Adds what the TOML parser found wrong.
-pub(crate) fn syntax(
-    sources: &Sources,
-    id: SourceId,
-    wrong: &[toml::de::Error],
-    findings: &mut Findings,
-) {
-    for one in wrong {
-        let message = one
-            .message()
-            .lines()
-            .next()
-            .unwrap_or("not TOML")
-            .to_owned();
-        let place = sources.place(id, one.span().unwrap_or(0..0));
-        let found = Diagnostic::error(codes::SYNTAX, format!("this is not TOML: {message}"));
-        findings.push(found.at(&place, "reading stopped here"));
+/// The files that a path stands for: itself, or those of a folder, by name.
+fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let file = entry?.path();
+        let is_hidden = file
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if !is_hidden && file.extension().is_some_and(|end| end == "toml") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        let why = "there is no file in it whose name ends in .toml";
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
+    Ok(files)
+}
+
+fn unreadable(path: &Path, why: &io::Error) -> Diagnostic {
+    let title = format!("{} cannot be read: {why}", path.display());
+    Diagnostic::error(codes::UNREADABLE_SOURCE, title)
+}
+
+fn newer_toml(id: SourceId, text: &str, sources: &Sources, findings: &mut Findings) {
+    for (span, what) in dialect::newer(text) {
+        let place = sources.place(id, span);
+        let title = format!("{what} is TOML 1.1, which other tools may not read");
+        findings.push(
+            Diagnostic::warning(codes::NEWER_TOML, title)
+                .at(&place, "not in TOML 1.0")
+                .help("give the table a header of its own, or put it on one line"),
+        );
     }
 }
 
 fn read(
-    id: SourceId,
-    text: &str,
+    mut root: Spanned<DeTable<'_>>,
+    origin: &Origin,
     sources: &Sources,
     findings: &mut Findings,
-) -> Option<(raw::File, shape::Shape)> {
-    let (root, wrong) = DeTable::parse_recoverable(text);
-    if !wrong.is_empty() {
-        syntax(sources, id, &wrong, findings);
-        return None;
-    }
-    let shape = shape::walk(sources, id, root.get_ref(), findings);
-    if shape.has_wrong_type {
-        return None;
+) -> (Option<raw::File>, Walked) {
+    let walked = shape::walk(sources, origin, root.get_mut(), findings);
+    if walked.shape.has_wrong_type {
+        return (None, walked);
     }
     match raw::File::deserialize(Deserializer::from(root)) {
-        Ok(file) => Some((file, shape)),
+        Ok(file) => (Some(file), walked),
         Err(why) => {
-            let place = sources.place(id, why.span().unwrap_or(0..0));
+            let place = sources.locate(origin, why.span().unwrap_or(0..0));
             let found = Diagnostic::error(codes::WRONG_TYPE, "a value of the wrong kind");
             findings.push(found.at(&place, why.message().to_owned()));
-            None
+            (None, walked)
         }
     }
 }
@@ -102,10 +168,13 @@ fn is_about_absence(code: Code) -> bool {
     [
         codes::MISSING_SETTING,
         codes::NO_ACTION,
+        codes::NO_HTTPS,
+        codes::NO_PRIMARY,
         codes::NOTHING_SERVED,
         codes::NO_NODE,
         codes::ONE_PATTERN,
         codes::UNDEFINED,
+        codes::UNKNOWN_CAPTURE,
         codes::UNUSED,
         codes::HALF_TLS,
         codes::CLEAR_LISTENER,

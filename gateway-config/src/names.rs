@@ -13,7 +13,7 @@ pub(crate) fn help<'a>(wrong: &str, legal: impl IntoIterator<Item = &'a str>) ->
     let mut all: Vec<&str> = legal.into_iter().collect();
     all.sort_unstable();
     all.dedup();
-    if let Some(near) = closest(wrong, &all) {
+    if let Some(near) = closest(wrong, all.iter().copied()) {
         return Some(format!("did you mean `{near}`?"));
     }
     match all.as_slice() {
@@ -36,13 +36,20 @@ pub(crate) fn help<'a>(wrong: &str, legal: impl IntoIterator<Item = &'a str>) ->
     }
 }
 
-fn closest<'a>(wrong: &str, legal: &[&'a str]) -> Option<&'a str> {
+/// The legal name that a wrong one is closest to, if it is close at all.
+#[must_use]
+pub(crate) fn closest<'a>(
+    wrong: &str,
+    legal: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     if wrong.len() > 64 {
         return None;
     }
+    let far = |one: &str| one.len().abs_diff(wrong.len()) > 4 * NEAR;
     legal
-        .iter()
-        .map(|one| (osa_distance(wrong, one), *one))
+        .into_iter()
+        .filter(|one| !far(one))
+        .map(|one| (osa_distance(wrong, one), one))
         .filter(|(distance, one)| *distance <= NEAR && *distance < one.chars().count())
         .min()
         .map(|(_, one)| one)

@@ -105,7 +105,7 @@ pub(crate) fn next(raw: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// The bytes a segment says; the raw ones when they would not be text.
-fn decode(raw: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn decode(raw: &[u8]) -> Cow<'_, [u8]> {
     match decode_all(raw) {
         Cow::Owned(bytes) if std::str::from_utf8(&bytes).is_err() => Cow::Borrowed(raw),
         decoded => decoded,

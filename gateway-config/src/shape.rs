@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::names;
-use crate::settings::{Kind, SETTINGS, Setting};
-use crate::source::{Place, SourceId, Sources};
+use crate::settings::{Kind, RENAMED, SETTINGS, Setting};
+use crate::source::{Origin, Place, Sources};
+
+mod rename;
 
 /// What the walk found, apart from the findings themselves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,54 +25,93 @@ pub(crate) struct Shape {
     pub(crate) has_wrong_type: bool,
 }
 
-/// Walks a file.
+/// What the walk knows of the configuration besides its tree.
+pub(crate) struct Walked {
+    /// What was found.
+    pub(crate) shape: Shape,
+    /// Where values stand that are shown to nobody.
+    pub(crate) secrets: Vec<Place>,
+}
+
+/// Walks a configuration, and gives settings that were renamed their name.
 pub(crate) fn walk(
     sources: &Sources,
-    id: SourceId,
-    root: &DeTable<'_>,
+    origin: &Origin,
+    root: &mut DeTable<'_>,
     findings: &mut Findings,
-) -> Shape {
-    let mut children: BTreeMap<&'static str, Vec<&'static Setting>> = BTreeMap::new();
+) -> Walked {
+    let mut children: BTreeMap<&'static str, BTreeMap<&'static str, &'static Setting>> =
+        BTreeMap::new();
     for setting in SETTINGS {
-        children.entry(setting.parent()).or_default().push(setting);
+        let siblings = children.entry(setting.parent()).or_default();
+        siblings.insert(setting.key(), setting);
     }
+    rename::apply(RENAMED, root, &mut |key, renamed| {
+        let place = sources.locate(origin, key.span());
+        findings.push(rename::told(renamed, &place));
+    });
     let mut walk = Walk {
         sources,
-        id,
+        origin,
         children,
         findings,
         shape: Shape::default(),
+        secrets: Vec::new(),
     };
     walk.table(root, "", "");
-    walk.shape
+    Walked {
+        shape: walk.shape,
+        secrets: walk.secrets,
+    }
 }
 
 struct Walk<'a> {
     sources: &'a Sources,
-    id: SourceId,
-    children: BTreeMap<&'static str, Vec<&'static Setting>>,
+    origin: &'a Origin,
+    children: BTreeMap<&'static str, BTreeMap<&'static str, &'static Setting>>,
     findings: &'a mut Findings,
     shape: Shape,
+    secrets: Vec<Place>,
 }
 
 impl Walk<'_> {
     /// A table whose settings are those below `pattern`; `shown` is its path as written.
     fn table(&mut self, table: &DeTable<'_>, pattern: &str, shown: &str) {
-        let legal = self.children.get(pattern).cloned().unwrap_or_default();
         for (key, value) in table {
             let name: &str = key.get_ref();
-            match legal.iter().find(|setting| setting.key() == name) {
-                Some(setting) => self.value(setting, value, &join(shown, name)),
-                None => self.unknown(key, &legal, shown),
+            let known = self.children.get(pattern).and_then(|all| all.get(name));
+            match known.copied() {
+                Some(setting) => self.setting(setting, value, &join(shown, name)),
+                None => self.unknown(key, pattern, shown),
             }
         }
     }
 
-    fn value(&mut self, setting: &'static Setting, value: &Spanned<DeValue<'_>>, shown: &str) {
-        let below = format!("{}.*", setting.path);
-        match (setting.kind, value.get_ref()) {
-            (Kind::Table, DeValue::Table(table)) => self.table(table, setting.path, shown),
+    fn setting(&mut self, setting: &'static Setting, value: &Spanned<DeValue<'_>>, shown: &str) {
+        if setting.is_secret {
+            match value.get_ref() {
+                DeValue::Table(all) => {
+                    let places = all
+                        .iter()
+                        .map(|(_, one)| self.place(one))
+                        .collect::<Vec<_>>();
+                    self.secrets.extend(places);
+                }
+                _ => self.secrets.push(self.place(value)),
+            }
+        }
+        self.value(setting.path, setting.kind, value, shown);
+    }
+
+    /// A value of a kind; the settings below it, if there are any, are those below `path`.
+    fn value(&mut self, path: &str, kind: Kind, value: &Spanned<DeValue<'_>>, shown: &str) {
+        match (kind, value.get_ref()) {
+            (Kind::Table | Kind::TableOr(_), DeValue::Table(table)) => {
+                self.table(table, path, shown);
+            }
+            (Kind::TableOr(short), _) => self.value(path, *short, value, shown),
             (Kind::Tables, DeValue::Table(tables)) => {
+                let below = format!("{path}.*");
                 for (name, one) in tables {
                     let shown = join(shown, name.get_ref());
                     match one.get_ref() {
@@ -79,44 +120,74 @@ impl Walk<'_> {
                     }
                 }
             }
-            (Kind::TextByName, DeValue::Table(texts)) => {
+            (Kind::TextByName | Kind::TextOrTrueByName, DeValue::Table(texts)) => {
                 for (name, one) in texts {
-                    self.text(one, &join(shown, name.get_ref()));
-                }
-            }
-            (Kind::Texts, DeValue::Array(texts)) => {
-                texts.iter().for_each(|one| self.text(one, shown));
-            }
-            (Kind::Nodes, DeValue::Array(nodes)) => {
-                for one in nodes.iter() {
-                    match one.get_ref() {
-                        DeValue::String(_) => {}
-                        DeValue::Table(table) => self.table(table, &below, shown),
-                        _ => {
-                            self.wrong(one, shown, "a node", r#""10.0.0.11:8080" or { addr = … }"#)
-                        }
+                    let may_be_true = matches!(kind, Kind::TextOrTrueByName);
+                    if !(may_be_true && one.get_ref().as_bool() == Some(true)) {
+                        self.text(one, &join(shown, name.get_ref()));
                     }
                 }
             }
-            (Kind::Text | Kind::Word { .. }, DeValue::String(_))
-            | (Kind::Bool { .. }, DeValue::Boolean(_))
-            | (Kind::Duration { .. } | Kind::Size { .. }, DeValue::String(_)) => {}
-            (
-                Kind::Duration { .. } | Kind::Size { .. } | Kind::Integer { .. },
-                DeValue::Integer(number),
-            ) => {
-                if i64::from_str_radix(number.as_str(), number.radix()).is_err() {
-                    self.shape.has_wrong_type = true;
-                    self.findings.push(
-                        Diagnostic::error(codes::OUT_OF_RANGE, format!("`{shown}` is too large"))
-                            .at(&self.place(value), "no setting takes this number"),
-                    );
+            (Kind::Texts | Kind::TextOrTexts | Kind::Words { .. }, DeValue::Array(texts)) => {
+                texts.iter().for_each(|one| self.text(one, shown));
+            }
+            (Kind::Integers { .. }, DeValue::Array(numbers)) => {
+                for one in numbers.iter() {
+                    match one.get_ref() {
+                        DeValue::Integer(_) => self.number(one, shown),
+                        _ => self.wrong(one, shown, "whole numbers", "numbers without quotes"),
+                    }
                 }
             }
+            (Kind::TableList | Kind::Nodes, DeValue::Array(all)) => {
+                self.entries(path, matches!(kind, Kind::Nodes), all, shown);
+            }
+            (Kind::Text | Kind::TextOrTexts | Kind::Word { .. }, DeValue::String(_))
+            | (Kind::Bool { .. }, DeValue::Boolean(_))
+            | (
+                Kind::Duration { .. } | Kind::Share { .. } | Kind::Size { .. },
+                DeValue::String(_),
+            ) => {}
+            (
+                Kind::Duration { .. }
+                | Kind::Integer { .. }
+                | Kind::Integers { .. }
+                | Kind::Share { .. }
+                | Kind::Size { .. },
+                DeValue::Integer(_),
+            ) => self.number(value, shown),
             (kind, _) => {
                 let (takes, example) = describe(kind);
                 self.wrong(value, shown, takes, example);
             }
+        }
+    }
+
+    fn entries(&mut self, path: &str, may_be_text: bool, all: &DeArray<'_>, shown: &str) {
+        let below = format!("{path}.*");
+        for one in all.iter() {
+            match one.get_ref() {
+                DeValue::Table(table) => self.table(table, &below, shown),
+                DeValue::String(_) if may_be_text => {}
+                _ if may_be_text => {
+                    self.wrong(one, shown, "a node", r#""10.0.0.11:8080" or { addr = … }"#);
+                }
+                _ => self.wrong(one, shown, "tables", "[{ … }]"),
+            }
+        }
+    }
+
+    fn number(&mut self, value: &Spanned<DeValue<'_>>, shown: &str) {
+        let fits = value
+            .get_ref()
+            .as_integer()
+            .is_some_and(|number| i64::from_str_radix(number.as_str(), number.radix()).is_ok());
+        if !fits {
+            self.shape.has_wrong_type = true;
+            self.findings.push(
+                Diagnostic::error(codes::OUT_OF_RANGE, format!("`{shown}` is too large"))
+                    .at(&self.place(value), "no setting takes this number"),
+            );
         }
     }
 
@@ -144,12 +215,7 @@ impl Walk<'_> {
         );
     }
 
-    fn unknown(
-        &mut self,
-        key: &Spanned<std::borrow::Cow<'_, str>>,
-        legal: &[&Setting],
-        shown: &str,
-    ) {
+    fn unknown(&mut self, key: &Spanned<std::borrow::Cow<'_, str>>, pattern: &str, shown: &str) {
         self.shape.has_unknown = true;
         let name: &str = key.get_ref();
         let within = if shown.is_empty() {
@@ -161,16 +227,14 @@ impl Walk<'_> {
             codes::UNKNOWN_SETTING,
             format!("unknown setting `{}` {within}", name.escape_debug()),
         )
-        .at(
-            &self.sources.place(self.id, key.span()),
-            "not a setting here",
-        );
-        found.help = names::help(name, legal.iter().map(|setting| setting.key()));
+        .at(&self.place(key), "not a setting here");
+        let legal = self.children.get(pattern).into_iter().flatten();
+        found.help = names::help(name, legal.map(|(key, _)| *key));
         self.findings.push(found);
     }
 
     fn place<T>(&self, value: &Spanned<T>) -> Place {
-        self.sources.place(self.id, value.span())
+        self.sources.locate(self.origin, value.span())
     }
 }
 
@@ -180,13 +244,19 @@ fn describe(kind: Kind) -> (&'static str, &'static str) {
         Kind::Bool { .. } => ("true or false", "true or false without quotes"),
         Kind::Duration { .. } => ("a duration", "\"5s\""),
         Kind::Integer { .. } => ("a whole number", "a number without quotes"),
+        Kind::Integers { .. } => ("a whole number, or several", "200 or [200, 204]"),
         Kind::Nodes => ("a list of nodes", r#"["10.0.0.11:8080"]"#),
+        Kind::Share { .. } => ("a share", "\"20%\""),
         Kind::Size { .. } => ("a size", "\"64 KiB\""),
         Kind::Table => ("a table", "{ … } or a table of its own"),
+        Kind::TableList => ("a list of tables", "[{ … }]"),
+        Kind::TableOr(short) => describe(*short),
         Kind::Tables => ("tables with names", "[….NAME] with its settings below"),
         Kind::Text | Kind::Word { .. } => ("a text", "\"…\""),
         Kind::TextByName => ("a table from names to texts", "{ name = \"…\" }"),
-        Kind::Texts => ("a list of texts", "[\"…\"]"),
+        Kind::TextOrTexts => ("a text, or a list of texts", "\"…\" or [\"…\"]"),
+        Kind::TextOrTrueByName => ("a table from names to texts or true", "{ name = \"…\" }"),
+        Kind::Texts | Kind::Words { .. } => ("a list of texts", "[\"…\"]"),
     }
 }
 

@@ -4,10 +4,14 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
+use crate::capability::{self, Capability};
 use crate::diagnostic::Diagnostic;
 use crate::effective;
 use crate::files::NamedFile;
-use crate::model::{Body, Model, NodeTls};
+use crate::hosts::HostTable;
+use crate::model::{Model, Segments, Site};
+use crate::routing::{Capturing, Routing};
+use crate::source::Origin;
 
 /// A snapshot that may be applied, and what somebody should know about it.
 #[derive(Clone, Debug)]
@@ -18,6 +22,8 @@ pub struct Loaded {
     pub warnings: Vec<Diagnostic>,
     /// The files it names, for [`check_files`](crate::check_files).
     pub files: Vec<NamedFile>,
+    /// The texts it was read from; none for a front door made of flags.
+    pub origin: Origin,
 }
 
 /// One validated configuration. Equal content has an equal hash, whatever its number.
@@ -26,34 +32,36 @@ pub struct Snapshot {
     model: Model,
     hash: String,
     number: u64,
+    hosts: HostTable,
 }
 
-/// Something an engine has to be able to do for a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Capability {
-    /// Reading a body whole before a node is chosen.
-    BufferedBodies,
-    /// HTTP/2 with clients.
-    Http2,
-    /// TLS to nodes.
-    NodeTls,
-    /// Passing a body on as it comes.
-    StreamedBodies,
-    /// TLS with clients.
-    Tls,
-    /// Tunnels after a 101.
-    Upgrades,
+/// A site found under a host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found<'a> {
+    /// The site.
+    pub site: &'a Site,
+    /// Whether the site has the name; otherwise it is the one for names that nobody has.
+    pub is_named: bool,
 }
 
 impl Snapshot {
     /// Names a model by its content; its number is 0 until it is applied.
     #[must_use]
-    pub fn new(model: Model) -> Self {
+    pub fn new(mut model: Model) -> Self {
         let hash = hash(&effective::to_toml(&model));
+        let normalised = |site: &&mut Site| site.segments == Segments::Normalised;
+        for site in model.sites.iter_mut().filter(normalised) {
+            site.routing = Routing::of(&site.routes);
+            for route in &mut site.routes {
+                route.capturing = Capturing::of(route);
+            }
+        }
+        let hosts = HostTable::of(&model);
         Self {
             model,
             hash,
             number: 0,
+            hosts,
         }
     }
 
@@ -81,24 +89,32 @@ impl Snapshot {
         self.number
     }
 
+    /// The text that its hash is made of: the whole content, and nothing else.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        effective::to_toml(&self.model)
+    }
+
+    /// The site that a listener serves under a host, as the client wrote it, without a port.
+    ///
+    /// `None` when the listener has no such site and none for other names either: 421.
+    #[must_use]
+    pub fn site(&self, listener: &str, host: &str) -> Option<Found<'_>> {
+        let found = self.hosts.find(listener, host)?;
+        let site = self.model.sites.get(found.site)?;
+        Some(Found {
+            site,
+            is_named: found.is_named,
+        })
+    }
+
     /// What an engine has to be able to do for this content, each once.
     #[must_use]
     pub fn capabilities(&self) -> Vec<Capability> {
-        let mut all = Vec::new();
-        for listener in &self.model.listeners {
-            all.extend(listener.tls.is_some().then_some(Capability::Tls));
-            all.extend(listener.http2.then_some(Capability::Http2));
-        }
-        for route in self.model.sites.iter().flat_map(|site| &site.routes) {
-            all.push(match route.body {
-                Body::Buffer(_) => Capability::BufferedBodies,
-                Body::Stream(_) => Capability::StreamedBodies,
-            });
-            all.extend(route.upgrade.then_some(Capability::Upgrades));
-        }
-        for pool in &self.model.pools {
-            all.extend((pool.tls != NodeTls::Clear).then_some(Capability::NodeTls));
-        }
+        let mut all: Vec<Capability> = capability::needs(&self.model)
+            .into_iter()
+            .map(|need| need.capability)
+            .collect();
         all.sort_unstable();
         all.dedup();
         all

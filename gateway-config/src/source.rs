@@ -43,6 +43,31 @@ impl<T> Placed<T> {
     }
 }
 
+/// The texts that one configuration consists of, laid end to end, so that one number says where in
+/// which of them something stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    starts: Vec<(usize, SourceId)>,
+}
+
+impl Origin {
+    /// Adds a text behind the others.
+    pub(crate) fn push(&mut self, start: usize, id: SourceId) {
+        self.starts.push((start, id));
+    }
+
+    /// The texts, in the order in which they were read.
+    pub fn texts(&self) -> impl Iterator<Item = SourceId> {
+        self.starts.iter().map(|(_, id)| *id)
+    }
+
+    /// The text in which a byte stands, and where it begins.
+    fn find(&self, at: usize) -> Option<(usize, SourceId)> {
+        let after = self.starts.partition_point(|(start, _)| *start <= at);
+        self.starts.get(after.checked_sub(1)?).copied()
+    }
+}
+
 /// Every text a configuration was read from, in the order of reading.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
@@ -130,6 +155,27 @@ impl Sources {
         }
     }
 
+    /// The place of a range that counts through all texts of a configuration.
+    #[must_use]
+    pub(crate) fn locate(&self, origin: &Origin, span: Range<usize>) -> Place {
+        match origin.find(span.start) {
+            Some((start, id)) => self.place(id, span.start - start..span.end.saturating_sub(start)),
+            None => self.place(SourceId(0), 0..0),
+        }
+    }
+
+    /// Hides what a place says from everybody who shows the text; the place stays.
+    pub(crate) fn mask(&mut self, place: &Place) {
+        let Some(one) = self.all.get_mut(place.source.0) else {
+            return;
+        };
+        let Some(written) = one.text.get(place.span.clone()) else {
+            return;
+        };
+        let masked = stars(written);
+        one.text.replace_range(place.span.clone(), &masked);
+    }
+
     /// A path written in a text, seen from where the text lies.
     #[must_use]
     pub(crate) fn resolve(&self, id: SourceId, written: &str) -> PathBuf {
@@ -142,6 +188,7 @@ impl Sources {
     }
 
     fn push(&mut self, name: String, path: PathBuf, text: String) -> SourceId {
+        let text = without_keys(text);
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(after_breaks).collect();
         self.all.push(Source {
@@ -154,9 +201,58 @@ impl Sources {
     }
 }
 
+/// A text of the same length, and the same lines, that says nothing.
+fn stars(text: &str) -> String {
+    let star = |byte: u8| if byte == b'\n' { '\n' } else { '*' };
+    text.bytes().map(star).collect()
+}
+
+/// A text in which no private key can be read: one that was pasted in has no business here, and
+/// must not be seen in a diagnostic.
+fn without_keys(mut text: String) -> String {
+    let mut from = 0;
+    while let Some(begin) = find(&text, from, "-----BEGIN ") {
+        let line = text.get(begin..).and_then(|rest| rest.lines().next());
+        let Some(marker) = line.and_then(|line| line.find(KEY_BEGINS)) else {
+            from = begin + 1;
+            continue;
+        };
+        let start = begin + marker + KEY_BEGINS.len();
+        let end = find(&text, start, "-----END").unwrap_or(text.len());
+        let masked = text.get(start..end).map(stars).unwrap_or_default();
+        text.replace_range(start..end, &masked);
+        from = end;
+    }
+    text
+}
+
+fn find(text: &str, from: usize, what: &str) -> Option<usize> {
+    let at = text.get(from..)?.find(what)?;
+    Some(from + at)
+}
+
+/// How the first line of a private key ends in PEM.
+pub(crate) const KEY_BEGINS: &str = "PRIVATE KEY-----";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_that_was_pasted_in_cannot_be_read() {
+        let mut sources = Sources::default();
+        let text =
+            "key = \"\"\"-----BEGIN PRIVATE KEY-----\nAbC\n-----END PRIVATE KEY-----\"\"\"\nx = 1";
+        let id = sources.add("x.toml", text.to_owned());
+        assert!(!sources.text(id).contains("AbC"));
+        assert_eq!(sources.text(id).len(), text.len());
+        assert!(sources.text(id).ends_with("\nx = 1"));
+        sources.mask(&Place {
+            source: id,
+            span: 0..3,
+        });
+        assert!(sources.text(id).starts_with("*** ="));
+    }
 
     #[test]
     fn lines_and_columns_count_from_one_and_in_characters() {

@@ -9,19 +9,53 @@
 //!
 //! Source: RFC 9112 §3.2, RFC 3986 §6.2.2, adr/0013.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::model::{Pattern, Route, Segments, Site};
+use crate::model::{Action, Condition, ForwardPath, Pattern, Route, Segments, Site, When};
 use crate::segment;
 use crate::template::MAX_SEGMENTS;
+
+mod forward;
+mod normal;
+
+pub(crate) use normal::normal_path;
 
 /// A request that a route takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matched<'a> {
     /// The route.
     pub route: &'a Route,
-    /// What the node sees as the request target, in origin form. Visible ASCII only.
+    /// What the node sees as the request target, in origin form. Visible ASCII only. For a route
+    /// that sends nothing to a node: the path that matched, and the query.
     pub path_and_query: String,
+}
+
+/// What is known of a request besides its method and target.
+pub trait Facts {
+    /// Whether a field of this name, in lower case, is there, with this value if one is given.
+    fn has_header(&self, name: &str, value: Option<&str>) -> bool;
+
+    /// Whether a cookie of this name is there, with this value if one is given.
+    fn has_cookie(&self, name: &str, value: Option<&str>) -> bool;
+
+    /// Where the client is; `None` when that is not known.
+    fn client(&self) -> Option<IpAddr>;
+}
+
+/// Nothing is known, so no condition holds.
+impl Facts for () {
+    fn has_header(&self, _: &str, _: Option<&str>) -> bool {
+        false
+    }
+
+    fn has_cookie(&self, _: &str, _: Option<&str>) -> bool {
+        false
+    }
+
+    fn client(&self) -> Option<IpAddr> {
+        None
+    }
 }
 
 /// Why no route takes a request.
@@ -39,6 +73,15 @@ pub enum Unrouted<'a> {
 }
 
 impl Site {
+    /// The route that takes this method and this raw request target, and the target rebuilt, where
+    /// nothing else is known of the request.
+    ///
+    /// # Errors
+    /// As [`route_with`](Self::route_with).
+    pub fn route(&self, method: &str, target: &[u8]) -> Result<Matched<'_>, Unrouted<'_>> {
+        self.route_with(method, target, &())
+    }
+
     /// The route that takes this method and this raw request target, and the target rebuilt.
     ///
     /// The target is in origin or absolute form; of the latter the authority is dropped here,
@@ -48,17 +91,20 @@ impl Site {
     /// [`Unrouted`]: nothing here ever panics or repairs a target.
     ///
     /// Source: RFC 9112 §3.2.1, §3.2.2.
-    pub fn route(&self, method: &str, target: &[u8]) -> Result<Matched<'_>, Unrouted<'_>> {
+    pub fn route_with(
+        &self,
+        method: &str,
+        target: &[u8],
+        facts: &dyn Facts,
+    ) -> Result<Matched<'_>, Unrouted<'_>> {
         let origin = origin_form(target).ok_or(Unrouted::NoSuchRoute)?;
         let (path, query) = split_query(origin);
+        let holds = |route: &Route| {
+            route.has_method(method) && (route.when.is_empty() || route.when.holds(query, facts))
+        };
         let (route, mut sent) = match self.segments {
-            Segments::Decoded => self.route_path(method, path, rebuilt_path),
-            Segments::Normalised => {
-                let normal = normalise(path);
-                self.route_path(method, normal.as_bytes(), |_, path| {
-                    String::from_utf8_lossy(path).into_owned()
-                })
-            }
+            Segments::Decoded => self.route_path(&holds, path),
+            Segments::Normalised => self.route_normal(&holds, path),
         }
         .ok_or(Unrouted::NoSuchRoute)?;
         refuse_query(route, query)?;
@@ -69,12 +115,8 @@ impl Site {
         })
     }
 
-    fn route_path(
-        &self,
-        method: &str,
-        path: &[u8],
-        spell: impl FnOnce(&[&[u8]], &[u8]) -> String,
-    ) -> Option<(&Route, String)> {
+    /// Decoded segments: the path is rebuilt from what matched.
+    fn route_path(&self, holds: &dyn Fn(&Route) -> bool, path: &[u8]) -> Option<(&Route, String)> {
         let mut slots: [&[u8]; MAX_SEGMENTS] = [&[]; MAX_SEGMENTS];
         let mut pieces = split_path(path);
         let count = slots
@@ -89,20 +131,115 @@ impl Site {
         } else {
             slots.get(..count)?
         };
-        let route = self.routes.iter().find(|route| route.takes(method, raw))?;
-        Some((route, spell(raw, path)))
+        let takes = |route: &&Route| holds(route) && route.takes_segments(raw);
+        let route = self.routes.iter().find(takes)?;
+        Some((route, rebuilt_path(raw, path)))
+    }
+
+    /// The normalised path, all of whose segments have to be legal names.
+    fn route_normal(
+        &self,
+        holds: &dyn Fn(&Route) -> bool,
+        received: &[u8],
+    ) -> Option<(&Route, String)> {
+        let path = normal::normalise(received, self.merge_slashes);
+        let is_legal = |one: &[u8]| one.is_empty() || segment::is_legal_name(one);
+        if path.contains('%') && !path.as_bytes().split(|byte| *byte == b'/').all(is_legal) {
+            return None;
+        }
+        let mut accepts = |at: usize| self.routes.get(at).is_some_and(holds);
+        let found = match self.routing.find(&path, &mut accepts) {
+            Some(found) => self.routes.get(found?),
+            None => self
+                .routes
+                .iter()
+                .find(|route| holds(route) && route.takes_path(&path)),
+        };
+        let route = found?;
+        let sent = match (&route.action, route.forward_path) {
+            (Action::Pool, ForwardPath::AsReceived) => {
+                let mut sent = String::with_capacity(received.len() + 32);
+                segment::push_raw(&mut sent, received);
+                sent
+            }
+            (Action::Pool, ForwardPath::Normalised) => forward::rewritten(route, path),
+            (Action::Answer(_) | Action::Files(_) | Action::Redirect(_), _) => path.into_owned(),
+        };
+        Some((route, sent))
+    }
+}
+
+impl Matched<'_> {
+    /// Where the client is sent, for a route that redirects. A path never leads to another host.
+    #[must_use]
+    pub fn location(&self) -> Option<String> {
+        match &self.route.action {
+            Action::Redirect(redirect) => Some(forward::location(
+                self.route,
+                redirect,
+                &self.path_and_query,
+            )),
+            Action::Answer(_) | Action::Files(_) | Action::Pool => None,
+        }
     }
 }
 
 impl Route {
-    fn takes(&self, method: &str, raw: &[&[u8]]) -> bool {
-        let method_fits =
-            self.methods.is_empty() || self.methods.iter().any(|one| **one == *method);
-        method_fits
-            && match &self.pattern {
-                Pattern::Prefix(prefix) => takes_prefix(prefix, raw),
-                Pattern::Template(template) => template.takes(raw),
-            }
+    fn has_method(&self, method: &str) -> bool {
+        self.methods.is_empty() || self.methods.iter().any(|one| **one == *method)
+    }
+
+    /// Whether decoded segments are those of a route; only such patterns stand in such a site.
+    fn takes_segments(&self, raw: &[&[u8]]) -> bool {
+        match &self.pattern {
+            Pattern::Prefix(prefix) => takes_prefix(prefix, raw),
+            Pattern::Template(template) => template.takes(raw),
+            Pattern::Exact(_) | Pattern::Glob(_) | Pattern::Regex(_) => false,
+        }
+    }
+
+    /// Whether a normalised path is one of a route's: the long way, of which
+    /// [`routing`](crate::routing) is the short one.
+    fn takes_path(&self, path: &str) -> bool {
+        let matches = |expression: &str| {
+            regex::bytes::Regex::new(expression).is_ok_and(|one| one.is_match(path.as_bytes()))
+        };
+        let bare = path.strip_suffix('/').unwrap_or(path);
+        let inner = bare.strip_prefix('/').unwrap_or(bare);
+        let segments = || -> Vec<&[u8]> {
+            let all = inner.split('/').map(str::as_bytes);
+            all.skip_while(|_| inner.is_empty()).collect()
+        };
+        match &self.pattern {
+            Pattern::Exact(exact) => **exact == *path,
+            Pattern::Glob(text) => crate::pattern::glob(text).is_ok_and(|text| matches(&text)),
+            Pattern::Prefix(prefix) => begins_with(prefix, &segments()),
+            Pattern::Regex(text) => matches(&crate::pattern::anchored(text)),
+            Pattern::Template(template) => template.takes(&segments()),
+        }
+    }
+}
+
+impl When {
+    /// Whether a request has all that is asked for.
+    fn holds(&self, query: Option<&[u8]>, facts: &dyn Facts) -> bool {
+        let has_key = |one: &Condition| {
+            pairs(query).any(|(key, value)| {
+                let is_value = |wanted: &Arc<str>| segment::decodes_to(value, wanted);
+                key == one.name.as_bytes() && one.value.as_ref().is_none_or(is_value)
+            })
+        };
+        let has_header = |one: &Condition| facts.has_header(&one.name, one.value.as_deref());
+        let has_cookie = |one: &Condition| facts.has_cookie(&one.name, one.value.as_deref());
+        let is_there = |networks: &crate::networks::Networks| {
+            facts
+                .client()
+                .is_some_and(|client| networks.contains(client))
+        };
+        self.query.iter().all(has_key)
+            && self.headers.iter().all(has_header)
+            && self.cookies.iter().all(has_cookie)
+            && self.client.as_ref().is_none_or(is_there)
     }
 }
 
@@ -114,6 +251,15 @@ fn takes_prefix(prefix: &str, raw: &[&[u8]]) -> bool {
             .is_some_and(|theirs| *theirs == mine.as_bytes() || segment::decodes_to(theirs, mine))
     });
     fits && raw.iter().all(|one| segment::is_legal_name(one))
+}
+
+/// Whether the segments of a normalised path begin with those of a prefix.
+fn begins_with(prefix: &str, segments: &[&[u8]]) -> bool {
+    let mut rest = segments.iter();
+    prefix.split('/').filter(|one| !one.is_empty()).all(|mine| {
+        rest.next()
+            .is_some_and(|theirs| segment::decode(theirs) == segment::decode(mine.as_bytes()))
+    })
 }
 
 /// The path and query of a target, or nothing when it has no path of ours.
@@ -156,65 +302,6 @@ fn rebuilt_path(raw: &[&[u8]], path: &[u8]) -> String {
         sent.push('/');
     }
     sent
-}
-
-/// RFC 3986 §6.2.2: unreserved escapes decoded, other escapes upper case, dot segments removed;
-/// and repeated slashes merged first, so that a dot segment means the same to every reader.
-fn normalise(path: &[u8]) -> String {
-    let mut kept: Vec<String> = Vec::new();
-    let mut is_open = true;
-    for piece in path.split(|byte| *byte == b'/') {
-        let text = normal_segment(piece);
-        is_open = match text.as_str() {
-            "" | "." => true,
-            ".." => {
-                kept.pop();
-                true
-            }
-            _ => {
-                kept.push(text);
-                false
-            }
-        };
-    }
-    let mut normal = String::with_capacity(path.len() + 8);
-    for one in &kept {
-        normal.push('/');
-        normal.push_str(one);
-    }
-    if is_open {
-        normal.push('/');
-    }
-    normal
-}
-
-fn normal_segment(piece: &[u8]) -> String {
-    let mut text = String::with_capacity(piece.len());
-    let mut rest = piece;
-    while let Some((byte, width)) = segment::next(rest) {
-        let stays = segment::is_unreserved(byte) || (width == 1 && is_path_delimiter(byte));
-        if stays {
-            text.push(char::from(byte));
-        } else {
-            segment::push_escape(&mut text, byte);
-        }
-        rest = rest.get(width..).unwrap_or_default();
-    }
-    text
-}
-
-/// `pchar` without the unreserved ones and without escapes (RFC 3986 §3.3).
-fn is_path_delimiter(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@'
-    )
-}
-
-/// A path as [`Segments::Normalised`] would spell it; the form in which a prefix is written.
-#[must_use]
-pub(crate) fn normal_path(path: &str) -> String {
-    normalise(path.as_bytes())
 }
 
 fn pairs(query: Option<&[u8]>) -> impl Iterator<Item = (&[u8], &[u8])> {

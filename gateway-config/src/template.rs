@@ -103,6 +103,22 @@ impl Template {
         self.segments.is_empty()
     }
 
+    /// The names it captures, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.segments.iter().filter_map(|one| match one {
+            Segment::Capture(name) => Some(&**name),
+            Segment::Literal(_) => None,
+        })
+    }
+
+    /// Its segments: a literal, or nothing where any legal name may stand.
+    pub(crate) fn literals(&self) -> impl Iterator<Item = Option<&str>> {
+        self.segments.iter().map(|one| match one {
+            Segment::Capture(_) => None,
+            Segment::Literal(text) => Some(&**text),
+        })
+    }
+
     /// The template without the names it captures: equal for two that take the same paths.
     #[must_use]
     pub(crate) fn shape(&self) -> String {

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Reads a whole number with a unit: `ms`, `s`, `m` or `h`; at most 365 days.
+/// Reads a whole number with a unit: `ms`, `s`, `m`, `h` or `d`; at most 365 days.
 ///
 /// # Errors
 /// A few words that fit behind the offending text.
@@ -16,8 +16,9 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
         "s" => 1_000,
         "m" => 60_000,
         "h" => 3_600_000,
-        "" => return Err("a duration needs a unit: ms, s, m or h"),
-        _ => return Err("the units of a duration are ms, s, m and h"),
+        "d" => 86_400_000,
+        "" => return Err("a duration needs a unit: ms, s, m, h or d"),
+        _ => return Err("the units of a duration are ms, s, m, h and d"),
     };
     number
         .checked_mul(factor)
@@ -55,6 +56,17 @@ pub fn size(text: &str) -> Result<u64, &'static str> {
         .checked_mul(factor)
         .filter(|bytes| *bytes <= 1 << 50)
         .ok_or("larger than any machine")
+}
+
+/// Reads a whole number of per cent: `20%`.
+///
+/// # Errors
+/// A few words that fit behind the offending text.
+pub fn share(text: &str) -> Result<u64, &'static str> {
+    match split_unit(text)? {
+        (number, "%") => Ok(number),
+        _ => Err("the unit of a share is %"),
+    }
 }
 
 /// Writes a duration so that [`duration`] reads it back; milliseconds are the finest step.
@@ -171,6 +183,28 @@ pub(crate) fn is_host(text: &str) -> bool {
         && text
             .split('.')
             .all(|label| (1..=63).contains(&label.len()) && label.bytes().all(legal))
+}
+
+/// Whether a text is a host name, or `*.` before one, which stands for one label.
+#[must_use]
+pub(crate) fn is_site_host(text: &str) -> bool {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    is_host(name)
+}
+
+/// Whether a text is what a `Host` field holds: a host or IP address, with a port or without.
+#[must_use]
+pub(crate) fn is_authority(text: &str) -> bool {
+    is_host(text)
+        || node_address(text).is_ok()
+        || (text.starts_with('[') && node_address(&format!("{text}:1")).is_ok())
+}
+
+/// Whether a text may be sent as the value of a field: visible ASCII, spaces and tabs inside.
+#[must_use]
+pub(crate) fn is_field_value(text: &str) -> bool {
+    let legal = |c: u8| c.is_ascii_graphic() || c == b' ' || c == b'\t';
+    text.bytes().all(legal) && text.trim() == text
 }
 
 /// Whether a checked node address leads to this machine, decided without looking up a name: a

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use gateway_config::model::{Health, Node, NodeTls, Pool, Probe};
+use gateway_config::model::{Health, Node, Pool, Probe, ProbeKind};
 
 use crate::pool::{Pick, PoolState};
 use crate::readiness::{Document, Observation};
@@ -27,20 +27,17 @@ pub(crate) fn start() -> Instant {
 /// The rules of the front door.
 pub(crate) fn rules() -> Health {
     Health {
-        fall: 3,
-        rise: 2,
         floor: Duration::from_secs(6),
         keep_last: false,
         count_traffic: true,
+        ..Health::new(3, 2)
     }
 }
 
 /// A pool of nodes with these names, with so many slots each and so many places in the queue.
 pub(crate) fn pool(names: &[&str], in_flight: u32, queue: u32) -> Pool {
+    let usual = Pool::new("p".into(), names.iter().map(|name| node(name)).collect());
     Pool {
-        name: "p".into(),
-        nodes: names.iter().map(|name| node(name)).collect(),
-        tls: NodeTls::Clear,
         in_flight,
         queue_wait: Duration::from_secs(5),
         queue,
@@ -51,21 +48,19 @@ pub(crate) fn pool(names: &[&str], in_flight: u32, queue: u32) -> Pool {
         retries: 2,
         retry_busy: true,
         probe: Probe {
+            kind: ProbeKind::Ready,
             every: Duration::from_secs(2),
             timeout: Duration::from_secs(1),
+            jitter: usual.probe.jitter,
         },
         health: rules(),
+        ..usual
     }
 }
 
 /// A node without shards.
 pub(crate) fn node(name: &str) -> Node {
-    Node {
-        name: name.into(),
-        addr: format!("{name}.test:1").into(),
-        shards: None,
-        replica: None,
-    }
+    Node::new(name.into(), format!("{name}.test:1").into())
 }
 
 /// A pool all of whose nodes are in rotation.

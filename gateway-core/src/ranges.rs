@@ -123,10 +123,9 @@ mod tests {
 
     fn node(name: &str, shards: Option<&str>, replica: Option<&str>) -> Node {
         Node {
-            name: name.into(),
-            addr: "h:1".into(),
             shards: shards.map(Into::into),
             replica: replica.map(Into::into),
+            ..Node::new(name.into(), "h:1".into())
         }
     }
 

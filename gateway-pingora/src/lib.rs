@@ -4,6 +4,7 @@
 //! Read `connection`, then `proxy` and its steps: that is a request's way, downward.
 
 mod body_memory;
+mod capability;
 mod client;
 mod clock;
 mod connection;
@@ -33,5 +34,6 @@ mod tls;
 mod translate;
 mod worker;
 
+pub use capability::CAPABILITIES;
 pub use engine::Engine;
 pub use fault::Fault;

@@ -31,7 +31,7 @@ pub(crate) fn build(
     peer.options.ca = transport.roots.clone();
     peer.options.verify_cert = transport.is_verified;
     peer.options.verify_hostname = transport.is_verified;
-    peer.options.connection_timeout = Some(timeout);
+    peer.options.connection_timeout = Some(timeout.min(pool.pool.tcp_timeout));
     peer.options.total_connection_timeout = Some(timeout);
     peer.options.idle_timeout = Some(pool.pool.keep_idle);
     // Fields are chosen by `send`, all of them.

@@ -13,6 +13,7 @@ use gateway_config::model::{Name, Site};
 use http::HeaderName;
 
 use crate::body_memory::BodyMemory;
+use crate::capability;
 use crate::descriptors::Descriptors;
 use crate::fault::Fault;
 use crate::ids::Ids;
@@ -91,6 +92,7 @@ impl Serving {
     /// A [`Fault`] when a file cannot be read or something is not served; nothing has changed then.
     pub(crate) fn new(snapshot: Arc<Snapshot>, before: Option<&Serving>) -> Result<Self, Fault> {
         let model = snapshot.model();
+        capability::refuse_more(model)?;
         let mut pools = Pools::new();
         for pool in &model.pools {
             let known = before.and_then(|before| before.pools.get(&pool.name));

@@ -56,10 +56,15 @@ impl Transport {
     /// Reads what a pool needs.
     ///
     /// # Errors
-    /// [`Fault::Certificate`] names the file that cannot be read.
+    /// [`Fault::Certificate`] names the file that cannot be read; [`Fault::NotServed`].
     pub(crate) fn new(tls: &NodeTls) -> Result<Self, Fault> {
         let (is_tls, is_verified, roots) = match tls {
             NodeTls::Clear => (false, false, None),
+            // Refused before this is reached: it is no capability of ours.
+            NodeTls::System => {
+                let what = "trust in the system's roots".to_owned();
+                return Err(Fault::NotServed { what });
+            }
             NodeTls::Unverified => (true, false, Some(roots(Path::new("nobody"), NOBODY)?)),
             NodeTls::Verified(path) => {
                 let pem = std::fs::read(path).map_err(|error| fault(path, error))?;

@@ -99,7 +99,7 @@ fn idle_after_300_ms(cluster: &Cluster) -> Door {
          [listeners.edge]\nbind = \"127.0.0.1:0\"\nidle = \"300ms\"\n\
          [listeners.edge.head]\ntimeout = \"300ms\"\n\
          [sites.shop]\nlistener = \"edge\"\npool = \"shop\"\n\
-         [pools.shop]\nnodes = [\"{}\"]\n",
+         [pools.shop]\nnodes = [\"{}\"]\nprobe = {{ kind = \"ready\" }}\n",
         cluster["a"].addr()
     ))
 }

@@ -22,7 +22,7 @@ fn edge(node: &Node, listener: &str, pool: &str) -> Door {
 #[test]
 fn a_node_that_falls_silent_in_its_answer_is_waited_for_as_long_as_the_gap() {
     let cluster = Cluster::of(&["a"]);
-    let door = edge(&cluster["a"], "", "answer_gap = \"300ms\"");
+    let door = edge(&cluster["a"], "", "timeouts = { idle = \"300ms\" }");
     cluster.next([Way::HangsInBody]);
 
     let answer = door.post("/sql", "a body to be echoed in halves");

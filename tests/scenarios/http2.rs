@@ -1,4 +1,4 @@
-//! The same door over HTTP/2, which a listener offers when it is told to; the preset does not.
+//! The same door over HTTP/2, which a listener with TLS offers.
 
 use gateway_tests::certs::Authority;
 use gateway_tests::gateway::Door;
@@ -13,7 +13,6 @@ fn door(cluster: &Cluster) -> (Door, Http2) {
         .file("--tls-cert", "door.pem", &identity.cert_pem)
         .file("--tls-key", "door.key", &identity.key_pem)
         .over_tls(&authority)
-        .but_with("http2 = false", "http2 = true")
         .opens();
     let client = Http2::open(door.addr(), &authority.trust(), "door.test");
     (door, client)

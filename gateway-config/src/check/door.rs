@@ -47,7 +47,7 @@ fn text(cx: &Context<'_>, leaf: &Leaf<String>) -> Option<Placed<String>> {
 
 fn path(cx: &Context<'_>, leaf: &Leaf<String>) -> Option<Placed<std::path::PathBuf>> {
     let leaf = leaf.as_ref()?;
-    let path = cx.sources.resolve(cx.id, leaf.get_ref());
+    let path = cx.path(leaf);
     Some(Placed::new(path, cx.place(leaf)))
 }
 

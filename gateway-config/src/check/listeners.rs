@@ -1,52 +1,164 @@
-//! Checks listeners and the TLS profiles they name.
+//! Checks listeners: where they listen, what they offer and whom they believe.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-
-use super::{Context, Names, Parts};
-use crate::codes;
-use crate::diagnostic::Diagnostic;
-use crate::files::{FileRole, NamedFile};
-use crate::model::{HeadLimits, Listener, Tls};
-use crate::raw;
-use crate::settings as s;
-use crate::value;
 
 use toml::Spanned;
 
-/// Adds the listeners of a file.
-pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, names: &Names, parts: &mut Parts) {
-    let profiles = profiles(cx, file, parts);
-    let mut used = BTreeSet::new();
+use super::tls::{self, Profiles};
+use super::{Context, Names, Parts, Sets};
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::model::{HeadLimits, Http2Limits, InFlight, Listener};
+use crate::raw::{self, Leaf, Short, each};
+use crate::settings as s;
+use crate::value;
+
+/// Adds the listeners of a configuration.
+pub(super) fn check(
+    cx: &mut Context<'_>,
+    file: &raw::File,
+    (names, sets): (&Names, &Sets),
+    profiles: &mut Profiles,
+    parts: &mut Parts,
+) {
     for (key, raw) in &file.listeners {
         let from = format!("listener `{}`", key.get_ref());
         let profile = cx.refer((&from, "TLS profile"), &raw.tls, &names.tls);
-        let tls = profile.and_then(|name| {
-            let found = profiles.get(&name).cloned();
-            used.insert(name);
-            found
-        });
-        let bind = bind(cx, key, raw);
-        parts.listeners.push(Listener {
-            name: key.get_ref().as_str().into(),
-            bind,
-            http2: http2(cx, key, raw),
-            tls,
-            head: head(cx, &raw.head),
-            idle: cx.duration(&raw.idle, &s::LISTENER_IDLE),
-            body_gap: cx.duration(&raw.body_gap, &s::LISTENER_BODY_GAP),
-            handshake: cx.duration(&raw.handshake, &s::LISTENER_HANDSHAKE),
-            write_gap: cx.duration(&raw.write_gap, &s::LISTENER_WRITE_GAP),
-            min_rate: cx.size(&raw.min_rate, &s::LISTENER_MIN_RATE),
-        });
-    }
-    for key in file.tls.keys().filter(|key| !used.contains(key.get_ref())) {
-        let place = cx.place(key);
-        let title = format!("TLS profile `{}` is not used", key.get_ref());
-        cx.findings
-            .push(Diagnostic::warning(codes::UNUSED, title).at(&place, "no listener names it"));
+        let profile = profile.and_then(|name| profiles.take(&name));
+        let mut addresses = addresses(cx, &from, key, raw).into_iter();
+        let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let bind = addresses.next().unwrap_or(nowhere);
+        let mut one = Listener::new(key.get_ref().as_str().into(), bind);
+        one.also_bind = addresses.collect();
+        one.tls = profile.map(|tls| (*tls).clone());
+        offers(cx, &from, raw, &mut one);
+        trust(cx, &from, raw, sets, &mut one);
+        one.in_flight = in_flight(cx, &from, &raw.in_flight);
+        one.head = head(cx, &raw.head);
+        one.http2_limits = http2(cx, &raw.http2);
+        one.idle = cx.duration(&raw.idle, &s::LISTENER_IDLE);
+        one.body_gap = cx.duration(&raw.body_gap, &s::LISTENER_BODY_GAP);
+        one.handshake = cx.duration(&raw.handshake, &s::LISTENER_HANDSHAKE);
+        one.write_gap = cx.duration(&raw.write_gap, &s::LISTENER_WRITE_GAP);
+        one.tunnel_idle = cx.duration(&raw.tunnel_idle, &s::LISTENER_TUNNEL_IDLE);
+        one.min_rate = cx.size(&raw.min_rate, &s::LISTENER_MIN_RATE);
+        one.reuse_port = cx.flag(&raw.reuse_port, &s::LISTENER_REUSE_PORT);
+        one.v6only = cx.flag(&raw.v6only, &s::LISTENER_V6ONLY);
+        one.backlog = cx.integer(&raw.backlog, &s::LISTENER_BACKLOG);
+        parts.listeners.push(one);
     }
     same_address(cx, file, parts);
+}
+
+fn addresses(
+    cx: &mut Context<'_>,
+    from: &str,
+    key: &Spanned<String>,
+    raw: &raw::Listener,
+) -> Vec<SocketAddr> {
+    let all = each(&raw.bind);
+    match &raw.bind {
+        None => cx.missing(from, key, &s::LISTENER_BIND),
+        Some(leaf) if all.is_empty() => {
+            let title = format!("{from} has no address to bind");
+            cx.refuse(codes::EMPTY_LIST, title, leaf, "leave it out instead");
+        }
+        Some(_) => {}
+    }
+    all.iter()
+        .filter_map(|leaf| match value::listen_address(leaf.get_ref()) {
+            Ok(address) => Some(address),
+            Err(why) => {
+                let title = format!("{from} has no address to bind");
+                cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
+                None
+            }
+        })
+        .collect()
+}
+
+/// Which protocols are spoken, and whether anything but a redirect is.
+fn offers(cx: &mut Context<'_>, from: &str, raw: &raw::Listener, one: &mut Listener) {
+    let offered = tls::protocols(cx, &raw.alpn, &s::LISTENER_ALPN);
+    one.h2c = cx.flag(&raw.h2c, &s::LISTENER_H2C);
+    one.redirect_to_https = cx.word(&raw.redirect, &s::LISTENER_REDIRECT) == "https";
+    if raw.tls.is_some() {
+        one.http1 = offered.is_none_or(|offered| offered.http1);
+        one.http2 = offered.is_none_or(|offered| offered.http2);
+        one.h2c = false;
+        let said = raw.h2c.clone().filter(|leaf| *leaf.get_ref());
+        cx.no_effect(&said, &s::LISTENER_H2C, "this listener has TLS; see `alpn`");
+        let said = raw.redirect.clone().filter(|_| one.redirect_to_https);
+        cx.no_effect(
+            &said,
+            &s::LISTENER_REDIRECT,
+            "this listener has TLS already",
+        );
+    } else if let Some(leaf) = &raw.alpn {
+        let place = cx.place(leaf);
+        let title = format!("{from} offers protocols and has no TLS");
+        cx.push(
+            Diagnostic::error(codes::HTTP2_WITHOUT_TLS, title)
+                .at(&place, "offered in a handshake that there is not")
+                .help("for HTTP/2 without TLS write h2c = true"),
+        );
+    }
+}
+
+/// Whose word is taken for where a client is.
+fn trust(cx: &mut Context<'_>, from: &str, raw: &raw::Listener, sets: &Sets, one: &mut Listener) {
+    let trusted = cx.networks(&raw.trusted_proxies, &s::LISTENER_TRUSTED, sets);
+    one.trusted_proxies = trusted.unwrap_or_default();
+    one.proxy_protocol_from = cx.networks(&raw.proxy_protocol_from, &s::LISTENER_PROXY_FROM, sets);
+    if let Some(leaf) = &raw.client_ip_header {
+        let name = cx.token(leaf, &s::LISTENER_CLIENT_IP, value::is_token);
+        one.client_ip_header = Some(name.to_ascii_lowercase().into());
+        if raw.trusted_proxies.is_none() {
+            let title =
+                format!("{from} reads the client's address from a field that anybody can send");
+            let place = cx.place(leaf);
+            cx.push(
+                Diagnostic::error(codes::NO_EFFECT, title)
+                    .at(
+                        &place,
+                        "believed of trusted proxies only, and there are none",
+                    )
+                    .help("say who may send it: trusted_proxies = [\"192.0.2.0/28\"]"),
+            );
+        }
+    }
+}
+
+fn in_flight(
+    cx: &mut Context<'_>,
+    from: &str,
+    leaf: &Leaf<Short<i64, raw::InFlight>>,
+) -> Option<InFlight> {
+    let leaf = leaf.as_ref()?;
+    let usual = s::LISTENER_IN_FLIGHT_FULL.number();
+    match leaf.get_ref() {
+        Short::Short(max) => {
+            let max = Spanned::new(leaf.span(), *max);
+            Some(InFlight {
+                max: cx.maybe(&Some(max), &s::LISTENER_IN_FLIGHT)?,
+                when_full: usual,
+            })
+        }
+        Short::Long(long) => {
+            if long.max.is_none() {
+                cx.missing(
+                    &format!("`in_flight` of {from}"),
+                    leaf,
+                    &s::LISTENER_IN_FLIGHT_MAX,
+                );
+            }
+            Some(InFlight {
+                max: cx.integer(&long.max, &s::LISTENER_IN_FLIGHT_MAX),
+                when_full: cx.integer(&long.when_full, &s::LISTENER_IN_FLIGHT_FULL),
+            })
+        }
+    }
 }
 
 fn head(cx: &mut Context<'_>, raw: &raw::Head) -> HeadLimits {
@@ -58,58 +170,50 @@ fn head(cx: &mut Context<'_>, raw: &raw::Head) -> HeadLimits {
     }
 }
 
-fn http2(cx: &mut Context<'_>, key: &Spanned<String>, raw: &raw::Listener) -> bool {
-    if raw.tls.is_some() {
-        return cx.flag(&raw.http2, &s::LISTENER_HTTP2);
-    }
-    if let Some(leaf) = raw.http2.as_ref().filter(|leaf| *leaf.get_ref()) {
-        let title = format!("listener `{}` offers HTTP/2 and has no TLS", key.get_ref());
-        cx.refuse(
-            codes::HTTP2_WITHOUT_TLS,
-            title,
-            leaf,
-            "offered in a handshake that there is not",
-        );
-    }
-    false
-}
-
-fn bind(cx: &mut Context<'_>, key: &Spanned<String>, raw: &raw::Listener) -> SocketAddr {
-    let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let Some(leaf) = &raw.bind else {
-        cx.missing("listener", key, &s::LISTENER_BIND);
-        return nowhere;
-    };
-    match value::listen_address(leaf.get_ref()) {
-        Ok(address) => address,
-        Err(why) => {
-            let title = format!("listener `{}` has no address to bind", key.get_ref());
-            cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
-            nowhere
-        }
+fn http2(cx: &mut Context<'_>, raw: &raw::Http2) -> Http2Limits {
+    Http2Limits {
+        streams: cx.integer(&raw.streams, &s::HTTP2_STREAMS),
+        resets: cx.integer(&raw.resets, &s::HTTP2_RESETS),
+        pings: cx.integer(&raw.pings, &s::HTTP2_PINGS),
+        settings: cx.integer(&raw.settings, &s::HTTP2_SETTINGS),
+        empty_data: cx.integer(&raw.empty_data, &s::HTTP2_EMPTY_DATA),
     }
 }
 
 fn same_address(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
     let mut seen: BTreeMap<SocketAddr, &str> = BTreeMap::new();
-    for one in parts.listeners.iter().filter(|one| one.bind.port() != 0) {
-        let Some(first) = seen.insert(one.bind, &one.name) else {
+    let bound = parts
+        .listeners
+        .iter()
+        .flat_map(|one| one.addresses().map(move |bind| (one, bind)));
+    for (one, bind) in bound.filter(|(_, bind)| bind.port() != 0) {
+        let Some(first) = seen.insert(bind, &one.name) else {
             continue;
         };
-        let place = |name: &str| {
-            let listener = file.listeners.get(name).and_then(|raw| raw.bind.as_ref());
-            let door = file
-                .front_door
-                .get(name)
-                .and_then(|raw| raw.listen.as_ref());
-            listener.or(door).map(|leaf| cx.place(leaf)).or_else(|| {
+        let place = |name: &str, nth: usize| {
+            let written = file.listeners.get(name).map(|raw| each(&raw.bind));
+            let same = written.iter().flatten().filter(|leaf| {
+                value::listen_address(leaf.get_ref()).is_ok_and(|address| address == bind)
+            });
+            let listener = same.map(|leaf| cx.place(leaf)).nth(nth);
+            let door = || {
+                file.front_door
+                    .get(name)?
+                    .listen
+                    .as_ref()
+                    .map(|leaf| cx.place(leaf))
+            };
+            let key = || {
                 let key = file.front_door.keys().find(|key| key.get_ref() == name)?;
                 Some(cx.place(key))
-            })
+            };
+            listener.or_else(door).or_else(key)
         };
-        let title = format!("two listeners have the address {}", one.bind);
+        let again = usize::from(*one.name == *first);
+        let places = (place(&one.name, again), place(first, 0));
+        let title = format!("two listeners have the address {bind}");
         let mut found = Diagnostic::error(codes::SAME_ADDRESS, title);
-        match (place(&one.name), place(first)) {
+        match places {
             (Some(one), Some(first)) => found = found.at_both(&one, &first),
             (one, first) => {
                 for place in one.iter().chain(&first) {
@@ -117,35 +221,6 @@ fn same_address(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
                 }
             }
         }
-        cx.findings.push(found);
+        cx.push(found);
     }
-}
-
-fn profiles(cx: &mut Context<'_>, file: &raw::File, parts: &mut Parts) -> BTreeMap<String, Tls> {
-    let mut profiles = BTreeMap::new();
-    for (key, raw) in &file.tls {
-        let mut path = |leaf: &raw::Leaf<String>, role, setting| match leaf {
-            Some(leaf) => {
-                let path = cx.sources.resolve(cx.id, leaf.get_ref());
-                let place = cx.place(leaf);
-                parts.files.push(NamedFile {
-                    path: path.clone(),
-                    role,
-                    place,
-                });
-                path
-            }
-            None => {
-                cx.missing("TLS profile", key, setting);
-                "".into()
-            }
-        };
-        let profile = Tls {
-            name: key.get_ref().as_str().into(),
-            chain: path(&raw.chain, FileRole::Chain, &s::TLS_CHAIN),
-            key: path(&raw.key, FileRole::Key, &s::TLS_KEY),
-        };
-        profiles.insert(key.get_ref().clone(), profile);
-    }
-    profiles
 }

@@ -1,70 +1,113 @@
 //! Checks what holds for the whole process, and puts the model together.
 
-use std::path::PathBuf;
-
-use super::{Context, Parts};
+use super::{Context, Parts, Sets};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
-use crate::model::{AccessLog, Limits, Model};
+use crate::model::{AccessLog, Admin, LogFormat, LogLevel, Logs, Model};
 use crate::raw;
+use crate::segment;
 use crate::settings as s;
+use crate::value;
 
 /// The model, with its tables sorted by name.
-pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &mut Parts) -> Model {
-    let workers = cx
-        .number(&file.workers, &s::WORKERS)
-        .and_then(|placed| u16::try_from(placed.value).ok());
-    let limits = Limits {
-        body_memory: cx.size(&file.limits.body_memory, &s::LIMIT_BODY_MEMORY),
-        connections: cx.integer(&file.limits.connections, &s::LIMIT_CONNECTIONS),
-        handshakes: cx.integer(&file.limits.handshakes, &s::LIMIT_HANDSHAKES),
-    };
-    let drain = cx.duration(&file.drain.deadline, &s::DRAIN_DEADLINE);
-    let access_log = access_log(cx, file);
+pub(super) fn check(
+    cx: &mut Context<'_>,
+    file: &raw::File,
+    sets: &Sets,
+    parts: &mut Parts,
+) -> Model {
+    let mut model = Model::new();
+    model.workers = cx.maybe(&file.workers, &s::WORKERS);
+    model.limits.body_memory = cx.size(&file.limits.body_memory, &s::LIMIT_BODY_MEMORY);
+    model.limits.connections = cx.integer(&file.limits.connections, &s::LIMIT_CONNECTIONS);
+    let per_client = cx.integer(&file.limits.connections_per_client, &s::LIMIT_PER_CLIENT);
+    model.limits.connections_per_client = per_client;
+    model.limits.handshakes = cx.integer(&file.limits.handshakes, &s::LIMIT_HANDSHAKES);
+    model.drain = cx.duration(&file.drain.deadline, &s::DRAIN_DEADLINE);
+    model.access_log = access_log(cx, file);
+    model.logs = logs(cx, file);
+    model.admin = admin(cx, file, sets, parts);
     if parts.listeners.is_empty() {
-        let place = cx.sources.place(cx.id, 0..0);
+        let first = cx.origin.texts().next();
         let title = "this configuration listens nowhere";
-        cx.findings.push(
-            Diagnostic::error(codes::NOTHING_SERVED, title)
-                .at(&place, "neither a listener nor a front door in this file")
-                .help("define [listeners.NAME] with `bind`, or [front_door.NAME]"),
-        );
+        let mut found = Diagnostic::error(codes::NOTHING_SERVED, title)
+            .help("define [listeners.NAME] with `bind`, or [front_door.NAME]");
+        if let Some(id) = first {
+            let place = cx.sources.place(id, 0..0);
+            found = found.at(&place, "neither a listener nor a front door in this file");
+        }
+        cx.push(found);
     }
     parts.listeners.sort_by(|a, b| a.name.cmp(&b.name));
     parts.sites.sort_by(|a, b| a.name.cmp(&b.name));
     parts.pools.sort_by(|a, b| a.name.cmp(&b.name));
-    Model {
-        listeners: std::mem::take(&mut parts.listeners),
-        sites: std::mem::take(&mut parts.sites),
-        pools: std::mem::take(&mut parts.pools),
-        limits,
-        workers,
-        drain,
-        access_log,
-    }
+    model.listeners = std::mem::take(&mut parts.listeners);
+    model.sites = std::mem::take(&mut parts.sites);
+    model.pools = std::mem::take(&mut parts.pools);
+    model
 }
 
 fn access_log(cx: &Context<'_>, file: &raw::File) -> AccessLog {
     match &file.logs.access {
         None => AccessLog::Stdout,
         Some(leaf) => match AccessLog::from_word(leaf.get_ref()) {
-            AccessLog::File(path) => {
-                let written = path.to_string_lossy();
-                AccessLog::File(cx.sources.resolve(cx.id, &written))
-            }
+            AccessLog::File(_) => AccessLog::File(cx.path(leaf)),
             word => word,
         },
     }
 }
 
-impl AccessLog {
-    /// Reads `off`, `stdout` or the path of a file.
-    #[must_use]
-    pub fn from_word(text: &str) -> Self {
-        match text {
-            "off" => Self::Off,
-            "stdout" => Self::Stdout,
-            path => Self::File(PathBuf::from(path)),
-        }
+fn logs(cx: &mut Context<'_>, file: &raw::File) -> Logs {
+    let is_key = |text: &str| !text.is_empty() && text.bytes().all(segment::is_unreserved);
+    cx.not_empty(&file.logs.redact, &s::LOG_REDACT);
+    let mut redact = cx
+        .texts(&file.logs.redact, &s::LOG_REDACT, is_key)
+        .unwrap_or_default();
+    redact.sort();
+    redact.dedup();
+    Logs {
+        format: match cx.word(&file.logs.format, &s::LOG_FORMAT) {
+            "combined" => LogFormat::Combined,
+            _ => LogFormat::Json,
+        },
+        redact,
+        level: match cx.word(&file.logs.level, &s::LOG_LEVEL) {
+            "debug" => LogLevel::Debug,
+            "error" => LogLevel::Error,
+            "trace" => LogLevel::Trace,
+            "warn" => LogLevel::Warn,
+            _ => LogLevel::Info,
+        },
     }
+}
+
+fn admin(cx: &mut Context<'_>, file: &raw::File, sets: &Sets, parts: &Parts) -> Option<Admin> {
+    let table = file.admin.as_ref()?;
+    let raw = table.get_ref();
+    let allow_from = cx.networks(&raw.allow_from, &s::ADMIN_ALLOW_FROM, sets);
+    let Some(leaf) = &raw.bind else {
+        cx.missing("`admin`", table, &s::ADMIN_BIND);
+        return None;
+    };
+    let bind = match value::listen_address(leaf.get_ref()) {
+        Ok(address) => address,
+        Err(why) => {
+            let title = "the listener for operators has no address to bind".to_owned();
+            cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
+            return None;
+        }
+    };
+    let is_bound = |one: &crate::model::Listener| one.addresses().any(|address| address == bind);
+    if let Some(one) = parts
+        .listeners
+        .iter()
+        .find(|one| bind.port() != 0 && is_bound(one))
+    {
+        let title = format!(
+            "listener `{}` and the operators' have the address {bind}",
+            one.name
+        );
+        cx.refuse(codes::SAME_ADDRESS, title, leaf, "taken by the listener");
+    }
+    Some(Admin { bind, allow_from })
 }

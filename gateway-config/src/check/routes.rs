@@ -1,23 +1,21 @@
 //! Checks the routes of a site and puts them into the order in which they are tried.
 //!
-//! Source: adr/0013 (why the order does not depend on the file).
+//! Source: adr/0013 (why the order does not depend on the file), RFC 6265 §4.1.1.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toml::Spanned;
 
-use super::sites::{name, not_empty, texts};
-use super::{Context, Names, default_number};
+use super::sites::{Known, rate};
+use super::{Context, actions, patterns, pools};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Body, Pattern, RefusedKey, Route};
-use crate::raw;
+use crate::model::{
+    Action, Body, Condition, Name, Pattern, RefusedKey, Route, RouteRetry, Segments, When,
+};
+use crate::raw::{self, Named, Presence};
 use crate::segment;
-use crate::settings as s;
-use crate::target::normal_path;
-use crate::template::Template;
+use crate::settings::{self as s, Setting};
 use crate::value;
 
 /// Name of the route that a site's own `pool` makes.
@@ -27,12 +25,12 @@ const OWN: &str = "default";
 /// match has been refused and is left out.
 pub(super) fn check(
     cx: &mut Context<'_>,
-    key: &Spanned<String>,
-    site: &raw::Site,
-    names: &Names,
+    (key, site): (&Spanned<String>, &raw::Site),
+    segments: Segments,
+    known: &Known<'_>,
 ) -> Vec<Route> {
     let from = format!("site `{}`", key.get_ref());
-    let own = cx.refer((&from, "pool"), &site.pool, &names.pools);
+    let own = cx.refer((&from, "pool"), &site.pool, &known.names.pools);
     if site.pool.is_none() && site.routes.is_empty() {
         let title = format!("{from} has neither a pool nor a route");
         cx.refuse(
@@ -42,12 +40,19 @@ pub(super) fn check(
             "every request would be answered 404",
         );
     }
+    let around = Around {
+        site,
+        site_name: key.get_ref(),
+        own: own.as_deref(),
+        segments,
+        known,
+    };
     let mut routes: Vec<Route> = site
         .routes
         .iter()
-        .filter_map(|(name, raw)| route(cx, (key, site), (name, raw), own.as_deref(), names))
+        .filter_map(|(name, raw)| route(cx, &around, name, raw))
         .collect();
-    if let (Some(leaf), Some(pool)) = (&site.pool, own) {
+    if let (Some(leaf), Some(pool)) = (&site.pool, &own) {
         if let Some((taken, _)) = site.routes.get_key_value(OWN) {
             let place = cx.place(taken);
             let title = format!("{from} has a route `{OWN}` and a pool of its own");
@@ -57,137 +62,179 @@ pub(super) fn check(
                     .at(&cx.place(leaf), "which this makes"),
             );
         }
-        routes.push(own_route(&pool));
+        let mut route = Route::new(
+            OWN.into(),
+            Pattern::Prefix("/".into()),
+            pool.as_str().into(),
+        );
+        route.priority = LAST;
+        route.budget = around.budget(pool);
+        routes.push(route);
     }
     sort(&mut routes);
-    shadowed(cx, site, &routes);
+    patterns::shadowed(cx, site, &routes);
     routes
 }
 
-/// Sorts routes into the order in which they are tried: templates before prefixes, the longer
-/// before the shorter, a literal before a capture, then by name.
-pub(crate) fn sort(routes: &mut [Route]) {
-    routes.sort_by(|a, b| {
-        let by_pattern = match (&a.pattern, &b.pattern) {
-            (Pattern::Template(a), Pattern::Template(b)) => a.order(b),
-            (Pattern::Template(_), Pattern::Prefix(_)) => Ordering::Less,
-            (Pattern::Prefix(_), Pattern::Template(_)) => Ordering::Greater,
-            (Pattern::Prefix(a), Pattern::Prefix(b)) => b.len().cmp(&a.len()),
-        };
-        by_pattern.then_with(|| a.name.cmp(&b.name))
-    });
+/// What a route is checked against.
+pub(super) struct Around<'a> {
+    site: &'a raw::Site,
+    site_name: &'a str,
+    /// The site's own pool, where it is defined.
+    own: Option<&'a str>,
+    segments: Segments,
+    known: &'a Known<'a>,
 }
 
-fn own_route(pool: &str) -> Route {
-    Route {
-        name: OWN.into(),
-        methods: Vec::new(),
-        pattern: Pattern::Prefix("/".into()),
-        query: None,
-        refuse_query: Vec::new(),
-        repeatable: false,
-        budget: super::default_time(&s::ROUTE_BUDGET),
-        body: Body::Stream(default_number(&s::BODY_STREAM)),
-        upgrade: false,
-        pool: pool.into(),
+impl Around<'_> {
+    fn budget(&self, pool: &str) -> std::time::Duration {
+        let known = self.known.pools.get(pool).copied();
+        known.unwrap_or_else(|| s::POOL_RESPONSE.time())
     }
+}
+
+/// The priority of what a site does itself: the last one there is.
+const LAST: u16 = 1_000;
+
+/// Sorts routes into the order in which they are tried: by priority, then exact before template
+/// before glob before regex before prefix, the longer before the shorter, then by name.
+pub(crate) fn sort(routes: &mut [Route]) {
+    let kind = |route: &Route| match &route.pattern {
+        Pattern::Exact(_) => 0,
+        Pattern::Template(_) => 1,
+        Pattern::Glob(_) => 2,
+        Pattern::Regex(_) => 3,
+        Pattern::Prefix(_) => 4,
+    };
+    let length = |route: &Route| match &route.pattern {
+        Pattern::Exact(text)
+        | Pattern::Glob(text)
+        | Pattern::Regex(text)
+        | Pattern::Prefix(text) => text.len(),
+        Pattern::Template(_) => 0,
+    };
+    routes.sort_by(|a, b| {
+        let is_last = |route: &Route| route.priority == LAST && *route.name == *OWN;
+        (a.priority, is_last(a), kind(a))
+            .cmp(&(b.priority, is_last(b), kind(b)))
+            .then_with(|| match (&a.pattern, &b.pattern) {
+                (Pattern::Template(a), Pattern::Template(b)) => a.order(b),
+                _ => length(b).cmp(&length(a)),
+            })
+            .then_with(|| a.name.cmp(&b.name))
+    });
 }
 
 fn route(
     cx: &mut Context<'_>,
-    (site_key, site): (&Spanned<String>, &raw::Site),
-    (key, raw): (&Spanned<String>, &raw::Route),
-    own: Option<&str>,
-    names: &Names,
-) -> Option<Route> {
-    cx.name("route", key);
-    let from = format!("route `{}` of site `{}`", key.get_ref(), site_key.get_ref());
-    let pool = match (&raw.pool, own) {
-        (Some(_), _) => name(cx.refer((&from, "pool"), &raw.pool, &names.pools)),
-        (None, Some(own)) => own.into(),
-        (None, None) => {
-            if site.pool.is_none() {
-                cx.missing("route", key, &s::ROUTE_POOL);
-            }
-            "".into()
-        }
-    };
-    not_empty(cx, &raw.methods, &s::ROUTE_METHODS);
-    let mut methods =
-        texts(cx, &raw.methods, &s::ROUTE_METHODS, value::is_token).unwrap_or_default();
-    methods.sort();
-    methods.dedup();
-    let query = query(cx, raw);
-    let refuse_query = refuse_query(cx, raw);
-    let body = body(cx, &from, raw);
-    let budget = cx.duration(&raw.budget, &s::ROUTE_BUDGET);
-    Some(Route {
-        name: key.get_ref().as_str().into(),
-        methods,
-        pattern: pattern(cx, &from, key, raw)?,
-        query,
-        refuse_query,
-        repeatable: cx.flag(&raw.repeatable, &s::ROUTE_REPEATABLE),
-        budget,
-        body,
-        upgrade: cx.flag(&raw.upgrade, &s::ROUTE_UPGRADE),
-        pool,
-    })
-}
-
-fn pattern(
-    cx: &mut Context<'_>,
-    from: &str,
+    around: &Around<'_>,
     key: &Spanned<String>,
     raw: &raw::Route,
-) -> Option<Pattern> {
-    match (&raw.path, &raw.template) {
-        (Some(path), None) => prefix(cx, from, path),
-        (None, Some(text)) => match Template::parse(text.get_ref()) {
-            Ok(template) => Some(Pattern::Template(template)),
-            Err(found) => {
-                let place = cx.inside(text, found.at..found.at + found.len);
-                let title = format!("{from} has no template that can match");
-                cx.findings
-                    .push(Diagnostic::error(codes::BAD_PATTERN, title).at(&place, found.why));
-                None
-            }
-        },
+) -> Option<Route> {
+    cx.name("route", key);
+    let from = format!("route `{}` of site `{}`", key.get_ref(), around.site_name);
+    let action = actions::action(cx, &from, raw);
+    let pool = match action {
+        Action::Pool => pool(cx, &from, around, key, raw),
+        _ => "".into(),
+    };
+    let budget = cx.time(&raw.timeouts.response, &s::ROUTE_RESPONSE);
+    let budget = budget.map_or_else(|| around.budget(&pool), |placed| placed.value);
+    let pattern = patterns::pattern(cx, &from, (key, raw), around.segments);
+    let is_sound = pattern.is_some();
+    let found = pattern.unwrap_or_else(|| Pattern::Prefix("/".into()));
+    let mut route = Route::new(key.get_ref().as_str().into(), found, pool);
+    route.priority = cx.integer(&raw.priority, &s::ROUTE_PRIORITY);
+    cx.not_empty(&raw.methods, &s::ROUTE_METHODS);
+    let methods = cx.texts(&raw.methods, &s::ROUTE_METHODS, value::is_token);
+    route.methods = methods.unwrap_or_default();
+    route.methods.sort();
+    route.methods.dedup();
+    route.when = when(cx, &raw.when, around.known);
+    route.query = query(cx, raw);
+    route.refuse_query = refuse_query(cx, raw);
+    route.repeatable = cx.flag(&raw.repeatable, &s::ROUTE_REPEATABLE);
+    route.budget = budget;
+    let gap = cx.time(&raw.timeouts.idle, &s::ROUTE_IDLE);
+    route.answer_gap = gap.map(|placed| placed.value);
+    let total = cx.time(&raw.timeouts.total, &s::ROUTE_TOTAL);
+    route.total = total.map(|placed| placed.value);
+    route.retry = retry(cx, raw);
+    route.body = body(cx, &from, raw);
+    route.upgrade = cx.flag(&raw.upgrade, &s::ROUTE_UPGRADE);
+    route.rate = rate(cx, &from, &raw.rate, ROUTE_RATE);
+    actions::forwarding(cx, &from, raw, around.segments, &mut route);
+    route.action = action;
+    if is_sound {
+        actions::captures(cx, &from, raw, &route);
+    }
+    is_sound.then_some(route)
+}
+
+/// The settings of a route's `rate`.
+const ROUTE_RATE: [&Setting; 3] = [
+    &s::ROUTE_RATE_REQUESTS,
+    &s::ROUTE_RATE_PER,
+    &s::ROUTE_RATE_BURST,
+];
+
+/// The pool of a route, or the site's; empty where a finding has been made about it.
+fn pool(
+    cx: &mut Context<'_>,
+    from: &str,
+    around: &Around<'_>,
+    key: &Spanned<String>,
+    raw: &raw::Route,
+) -> Name {
+    let pools = &around.known.names.pools;
+    let found = match (&raw.pool, around.own) {
+        (Some(_), _) => cx.refer((from, "pool"), &raw.pool, pools),
+        (None, Some(own)) => Some(own.to_owned()),
         (None, None) => {
-            let title = format!("{from} has no pattern");
-            cx.refuse(codes::ONE_PATTERN, title, key, "needs `path` or `template`");
+            if around.site.pool.is_none() {
+                cx.missing(from, key, &s::ROUTE_POOL);
+            }
             None
         }
-        (Some(path), Some(template)) => {
-            let title = format!("{from} has two patterns");
-            let other = cx.place(template);
-            let place = cx.place(path);
-            cx.findings.push(
-                Diagnostic::error(codes::ONE_PATTERN, title)
-                    .at(&other, "a route has one")
-                    .at(&place, "this is the other"),
-            );
-            None
-        }
+    };
+    found.unwrap_or_default().into()
+}
+
+fn when(cx: &mut Context<'_>, raw: &raw::When, known: &Known<'_>) -> When {
+    let mut headers = conditions(cx, &raw.headers, &s::WHEN_HEADERS, value::is_token);
+    for one in &mut headers {
+        one.name = one.name.to_ascii_lowercase().into();
+    }
+    headers.sort_by(|a, b| a.name.cmp(&b.name));
+    When {
+        headers,
+        query: conditions(cx, &raw.query, &s::WHEN_QUERY, is_key),
+        cookies: conditions(cx, &raw.cookies, &s::WHEN_COOKIES, value::is_token),
+        client: cx.networks(&raw.client, &s::WHEN_CLIENT, known.sets),
     }
 }
 
-fn prefix(cx: &mut Context<'_>, from: &str, path: &Spanned<String>) -> Option<Pattern> {
-    let text = path.get_ref();
-    let normal = normal_path(text);
-    if !text.starts_with('/') || *text != normal {
-        let place = cx.inside(path, 0..text.len());
-        cx.findings.push(
-            Diagnostic::error(
-                codes::BAD_PATTERN,
-                format!("{from} has a path that cannot match"),
-            )
-            .at(&place, "not in the form in which requests are compared")
-            .help(format!("write \"{normal}\"")),
-        );
-        return None;
-    }
-    Some(Pattern::Prefix(text.as_str().into()))
+fn conditions(
+    cx: &mut Context<'_>,
+    raw: &Named<Spanned<Presence>>,
+    setting: &Setting,
+    is_legal: fn(&str) -> bool,
+) -> Vec<Condition> {
+    let condition = |(key, value): (&Spanned<String>, &Spanned<Presence>)| {
+        let name = cx.token(key, setting, is_legal);
+        let value = match value.get_ref() {
+            Presence::Any => None,
+            Presence::Text(text) => {
+                if !value::is_field_value(text) {
+                    let title = format!("no request has this value of `{name}`");
+                    cx.refuse(codes::BAD_TOKEN, title, value, "one line of visible ASCII");
+                }
+                Some(text.as_str().into())
+            }
+        };
+        Condition { name, value }
+    };
+    raw.iter().map(condition).collect()
 }
 
 /// Whether a text is a query key that may be sent without escapes.
@@ -196,7 +243,7 @@ fn is_key(text: &str) -> bool {
 }
 
 fn query(cx: &mut Context<'_>, raw: &raw::Route) -> Option<Vec<Arc<str>>> {
-    let keys = texts(cx, &raw.query, &s::ROUTE_QUERY, is_key)?;
+    let keys = cx.texts(&raw.query, &s::ROUTE_QUERY, is_key)?;
     let written = raw.query.iter().flat_map(|list| list.get_ref());
     for (index, (key, leaf)) in keys.iter().zip(written).enumerate() {
         if keys.iter().take(index).any(|earlier| earlier == key) {
@@ -239,8 +286,20 @@ fn refuse_query(cx: &mut Context<'_>, raw: &raw::Route) -> Vec<RefusedKey> {
     refused
 }
 
+fn retry(cx: &mut Context<'_>, raw: &raw::Route) -> RouteRetry {
+    let Some(leaf) = &raw.retry else {
+        return RouteRetry::default();
+    };
+    let retry = leaf.get_ref();
+    let on = cx.words(&retry.on, &s::ROUTE_RETRY_ON);
+    RouteRetry {
+        attempts: cx.maybe(&retry.attempts, &s::ROUTE_RETRY_ATTEMPTS),
+        on: on.as_deref().map(pools::retry_on),
+    }
+}
+
 fn body(cx: &mut Context<'_>, from: &str, raw: &raw::Route) -> Body {
-    let usual = Body::Stream(default_number(&s::BODY_STREAM));
+    let usual = Body::Stream(s::BODY_STREAM.number());
     let Some(leaf) = &raw.body else { return usual };
     let written = leaf.get_ref();
     if written.buffer.is_some() && written.stream.is_some() {
@@ -251,49 +310,4 @@ fn body(cx: &mut Context<'_>, from: &str, raw: &raw::Route) -> Body {
     let buffer = cx.bytes(&written.buffer, &s::BODY_BUFFER).map(Body::Buffer);
     let stream = cx.bytes(&written.stream, &s::BODY_STREAM).map(Body::Stream);
     buffer.or(stream).unwrap_or(usual)
-}
-
-/// Refuses a route whose every request an earlier one of the same pattern takes.
-fn shadowed(cx: &mut Context<'_>, site: &raw::Site, routes: &[Route]) {
-    let mut groups: BTreeMap<String, Vec<&Route>> = BTreeMap::new();
-    for route in routes {
-        let shape = match &route.pattern {
-            Pattern::Prefix(path) => format!("prefix {}", path.trim_end_matches('/')),
-            Pattern::Template(template) => template.shape(),
-        };
-        groups.entry(shape).or_default().push(route);
-    }
-    for group in groups.values() {
-        for (index, later) in group.iter().enumerate() {
-            let first = group
-                .iter()
-                .take(index)
-                .find(|earlier| takes_all_of(earlier, later));
-            let Some(first) = first else {
-                continue;
-            };
-            let title = format!("route `{}` is never reached", later.name);
-            let place = |cx: &Context<'_>, name: &str| match site.routes.get_key_value(name) {
-                Some((key, _)) => Some(cx.place(key)),
-                None => site.pool.as_ref().map(|leaf| cx.place(leaf)),
-            };
-            let mut found = Diagnostic::error(codes::SHADOWED_ROUTE, title);
-            if let Some(place) = place(cx, &later.name) {
-                found = found.at(&place, "same paths and methods …");
-            }
-            if let Some(place) = place(cx, &first.name) {
-                found = found.at(&place, "… as this one, which is tried first");
-            }
-            cx.findings.push(found);
-        }
-    }
-}
-
-fn takes_all_of(earlier: &Route, later: &Route) -> bool {
-    earlier.methods.is_empty()
-        || (!later.methods.is_empty()
-            && later
-                .methods
-                .iter()
-                .all(|method| earlier.methods.contains(method)))
 }

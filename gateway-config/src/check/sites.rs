@@ -1,160 +1,306 @@
-//! Checks sites: where they are served, for which hosts, and what crosses them.
+//! Checks sites: where they are served, who may come, and what crosses them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use toml::Spanned;
 
-use super::{Context, Names, Parts, routes};
+use super::tls::Profiles;
+use super::{Context, Names, Parts, Sets, routes};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
-use crate::model::{FailureStyle, ForwardedFor, HostSent, Name, Segments, Site};
-use crate::raw::{self, List};
+use crate::files::FileRole;
+use crate::model::{
+    Compression, Edits, ErrorPage, FailureStyle, ForwardedFor, HostSent, Hsts, Name, Rate,
+    Segments, Site, Www,
+};
+use crate::raw::{self, Leaf, Named, Short, each};
 use crate::settings::{self as s, Setting};
-use crate::source::Place;
 use crate::value;
 
-/// Adds the sites of a file.
-pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, names: &Names, parts: &mut Parts) {
-    let mut served: BTreeMap<(String, Arc<str>), Place> = BTreeMap::new();
+/// What sites and routes may refer to.
+pub(super) struct Known<'a> {
+    pub(super) names: &'a Names,
+    pub(super) sets: &'a Sets,
+    /// How long the pools give a route that says nothing.
+    pub(super) pools: &'a BTreeMap<String, Duration>,
+}
+
+/// Adds the sites of a configuration.
+pub(super) fn check(
+    cx: &mut Context<'_>,
+    file: &raw::File,
+    known: &Known<'_>,
+    profiles: &mut Profiles,
+    parts: &mut Parts,
+) {
     for (key, raw) in &file.sites {
         let from = format!("site `{}`", key.get_ref());
-        if raw.listener.is_none() {
-            cx.missing("site", key, &s::SITE_LISTENER);
-        }
-        let listener = cx.refer((&from, "listener"), &raw.listener, &names.listeners);
-        let hosts = hosts(cx, raw);
-        if let Some(listener) = &listener {
-            same_host(cx, key, raw, (listener, &hosts), &mut served);
-        }
-        let site = Site {
-            name: key.get_ref().as_str().into(),
-            listener: name(listener),
-            hosts,
-            segments: match cx.word(&raw.segments, &s::SITE_SEGMENTS) {
-                "decoded" => Segments::Decoded,
-                _ => Segments::Normalised,
-            },
-            failures: match cx.word(&raw.failures, &s::SITE_FAILURES) {
-                "json" => FailureStyle::Json,
-                _ => FailureStyle::Text,
-            },
-            endpoints: cx
-                .refer((&from, "pool"), &raw.endpoints, &names.pools)
-                .map(Into::into),
-            forwarded_for: match cx.word(&raw.forwarded_for, &s::SITE_FORWARDED_FOR) {
-                "append" => ForwardedFor::Append,
-                _ => ForwardedFor::Replace,
-            },
-            request_fields: fields(cx, &raw.request_fields),
-            response_fields: fields(cx, &raw.response_fields),
-            host: match cx.word(&raw.host, &s::SITE_HOST) {
-                "node" => HostSent::Node,
-                _ => HostSent::Client,
-            },
-            routes: routes::check(cx, key, raw, names),
-        };
+        let mut listeners = listeners(cx, &from, (key, raw), known.names).into_iter();
+        let listener: Name = listeners.next().unwrap_or_default();
+        let mut site = Site::new(key.get_ref().as_str().into(), listener);
+        site.also_on = listeners.collect();
+        let profile = cx.refer((&from, "TLS profile"), &raw.tls, &known.names.tls);
+        site.tls = profile.and_then(|name| profiles.take(&name));
+        names(cx, raw, &mut site);
+        site.https = cx.flag(&raw.https, &s::SITE_HTTPS);
+        site.hsts = hsts(cx, &from, &raw.hsts);
+        site.allow_from = cx.networks(&raw.allow_from, &s::SITE_ALLOW_FROM, known.sets);
+        paths(cx, raw, &mut site);
+        site.error_pages = error_pages(cx, &raw.error_pages);
+        let endpoints = cx.refer((&from, "pool"), &raw.endpoints, &known.names.pools);
+        site.endpoints = endpoints.map(Into::into);
+        crossing(cx, raw, &mut site);
+        site.compression = compression(cx, &raw.compression);
+        site.rate = rate(cx, &from, &raw.rate, SITE_RATE);
+        site.routes = routes::check(cx, (key, raw), site.segments, known);
         parts.sites.push(site);
     }
 }
 
-/// A name, empty where a finding has been made about it.
-pub(super) fn name(found: Option<String>) -> Name {
-    found.unwrap_or_default().into()
+/// Every pool that a site or route of the file names, also where that is refused.
+pub(super) fn pools_named(file: &raw::File) -> impl Iterator<Item = &str> {
+    file.sites.values().flat_map(|site| {
+        let own = site.pool.iter().chain(&site.endpoints);
+        own.chain(site.routes.values().filter_map(|route| route.pool.as_ref()))
+            .map(|leaf| leaf.get_ref().as_str())
+    })
 }
 
-/// A list of texts, each of which has to pass; refused when it is there and empty.
-pub(super) fn texts(
+/// The listeners that are defined, sorted; the first one stands for the site.
+fn listeners(
     cx: &mut Context<'_>,
-    list: &List,
-    setting: &Setting,
-    is_legal: fn(&str) -> bool,
-) -> Option<Vec<Arc<str>>> {
-    let list = list.as_ref()?;
-    let mut all = Vec::new();
-    for one in list.get_ref() {
-        if !is_legal(one.get_ref()) {
-            let title = format!(
-                "`{}` cannot stand in `{}`",
-                one.get_ref().escape_debug(),
-                setting.key()
-            );
-            cx.refuse(
-                codes::BAD_TOKEN,
-                title,
-                one,
-                "characters that are not allowed there",
-            );
+    from: &str,
+    (key, raw): (&Spanned<String>, &raw::Site),
+    names: &Names,
+) -> Vec<Name> {
+    match &raw.listener {
+        None => cx.missing(from, key, &s::SITE_LISTENER),
+        Some(leaf) if each(&raw.listener).is_empty() => {
+            let title = "`listener` is empty".to_owned();
+            cx.refuse(codes::EMPTY_LIST, title, leaf, "a site is served somewhere");
         }
-        all.push(one.get_ref().as_str().into());
+        Some(_) => {}
     }
-    Some(all)
+    let mut found: Vec<Name> = Vec::new();
+    for leaf in each(&raw.listener) {
+        let name = cx.refer_to((from, "listener"), &leaf, &names.listeners);
+        found.extend(name.map(Name::from));
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
-/// Refuses a list that is there and empty.
-pub(super) fn not_empty(cx: &mut Context<'_>, list: &List, setting: &Setting) {
-    if let Some(leaf) = list.as_ref().filter(|leaf| leaf.get_ref().is_empty()) {
-        let title = format!("`{}` is empty", setting.key());
-        cx.refuse(codes::EMPTY_LIST, title, leaf, "leave it out instead");
-    }
-}
-
-fn hosts(cx: &mut Context<'_>, raw: &raw::Site) -> Vec<Arc<str>> {
-    not_empty(cx, &raw.hosts, &s::SITE_HOSTS);
-    let mut hosts = texts(cx, &raw.hosts, &s::SITE_HOSTS, value::is_host).unwrap_or_default();
-    for host in &mut hosts {
+/// The names it takes, and those it redirects.
+fn names(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
+    cx.not_empty(&raw.hosts, &s::SITE_HOSTS);
+    cx.not_empty(&raw.aliases, &s::SITE_ALIASES);
+    let written = cx.texts(&raw.hosts, &s::SITE_HOSTS, value::is_site_host);
+    site.hosts = written.unwrap_or_default();
+    for host in &mut site.hosts {
         *host = host.to_ascii_lowercase().into();
     }
-    hosts.sort();
-    hosts.dedup();
-    hosts
-}
-
-fn fields(cx: &mut Context<'_>, list: &List) -> Option<Vec<Arc<str>>> {
-    let setting = &s::SITE_REQUEST_FIELDS;
-    let mut fields = texts(cx, list, setting, value::is_token)?;
-    for field in &mut fields {
-        *field = field.to_ascii_lowercase().into();
-    }
-    fields.sort();
-    fields.dedup();
-    Some(fields)
-}
-
-fn same_host(
-    cx: &mut Context<'_>,
-    key: &Spanned<String>,
-    raw: &raw::Site,
-    (listener, hosts): (&str, &[Arc<str>]),
-    served: &mut BTreeMap<(String, Arc<str>), Place>,
-) {
-    let rest: [Arc<str>; 1] = ["".into()];
-    let all = if hosts.is_empty() {
-        rest.as_slice()
-    } else {
-        hosts
+    site.www = match cx.word(&raw.www, &s::SITE_WWW) {
+        "add" => Www::Add,
+        "remove" => Www::Remove,
+        _ => Www::Keep,
     };
-    for host in all {
-        let written = raw.hosts.iter().flat_map(|list| list.get_ref());
-        let place = written
-            .filter(|one| one.get_ref().eq_ignore_ascii_case(host))
-            .map(|one| cx.place(one))
-            .next_back()
-            .unwrap_or_else(|| cx.place(key));
-        let Some(first) = served.insert((listener.to_owned(), host.clone()), place.clone()) else {
-            continue;
-        };
-        let what = if host.is_empty() {
-            "every other host"
-        } else {
-            host
-        };
-        cx.findings.push(
-            Diagnostic::error(
-                codes::SAME_HOST,
-                format!("two sites of `{listener}` take {what}"),
-            )
-            .at_both(&place, &first),
-        );
+    let aliases = cx.folded(&raw.aliases, &s::SITE_ALIASES, value::is_host);
+    site.aliases = aliases.unwrap_or_default();
+    if !site.aliases.is_empty() {
+        site.primary = site
+            .hosts
+            .first()
+            .filter(|host| !host.starts_with("*."))
+            .cloned();
+        if let (None, Some(leaf)) = (&site.primary, &raw.aliases) {
+            let title = format!("site `{}` has aliases of nothing", site.name);
+            let label = "there is no host that they could lead to";
+            let place = cx.place(leaf);
+            let found = Diagnostic::error(codes::NO_PRIMARY, title).at(&place, label);
+            cx.push(found.help("put the name they lead to first in `hosts`"));
+        }
     }
+    site.hosts.sort();
+    site.hosts.dedup();
+    site.is_default = site.hosts.is_empty() || cx.flag(&raw.default, &s::SITE_DEFAULT);
+}
+
+fn hsts(
+    cx: &mut Context<'_>,
+    from: &str,
+    leaf: &Leaf<Short<raw::Quantity, raw::Hsts>>,
+) -> Option<Hsts> {
+    let leaf = leaf.as_ref()?;
+    match leaf.get_ref() {
+        Short::Short(age) => Some(Hsts {
+            max_age: cx.time_of(leaf, age, &s::SITE_HSTS)?.value,
+            subdomains: s::HSTS_SUBDOMAINS.is_on(),
+            preload: s::HSTS_PRELOAD.is_on(),
+        }),
+        Short::Long(long) => {
+            if long.max_age.is_none() {
+                cx.missing(&format!("`hsts` of {from}"), leaf, &s::HSTS_MAX_AGE);
+            }
+            Some(Hsts {
+                max_age: cx.time(&long.max_age, &s::HSTS_MAX_AGE)?.value,
+                subdomains: cx.flag(&long.subdomains, &s::HSTS_SUBDOMAINS),
+                preload: cx.flag(&long.preload, &s::HSTS_PRELOAD),
+            })
+        }
+    }
+}
+
+fn paths(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
+    site.segments = match cx.word(&raw.segments, &s::SITE_SEGMENTS) {
+        "decoded" => Segments::Decoded,
+        _ => Segments::Normalised,
+    };
+    site.merge_slashes = cx.flag(&raw.merge_slashes, &s::SITE_MERGE_SLASHES);
+    if site.segments == Segments::Decoded && !site.merge_slashes {
+        let why = "decoded segments are never empty";
+        cx.no_effect(&raw.merge_slashes, &s::SITE_MERGE_SLASHES, why);
+        site.merge_slashes = true;
+    }
+}
+
+fn error_pages(cx: &mut Context<'_>, raw: &Named<Spanned<String>>) -> Vec<ErrorPage> {
+    let mut pages = Vec::new();
+    for (key, leaf) in raw {
+        let file = cx.file(leaf, FileRole::Page);
+        match key.get_ref().parse::<u16>() {
+            Ok(status @ 400..=599) => pages.push(ErrorPage { status, file }),
+            _ => {
+                let title = format!(
+                    "`{}` is not a status of a failure",
+                    key.get_ref().escape_debug()
+                );
+                cx.refuse(codes::OUT_OF_RANGE, title, key, "400 to 599");
+            }
+        }
+    }
+    pages.sort_by_key(|page| page.status);
+    pages.dedup_by_key(|page| page.status);
+    pages
+}
+
+/// What crosses the site, in both directions.
+fn crossing(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
+    site.failures = match cx.word(&raw.failures, &s::SITE_FAILURES) {
+        "json" => FailureStyle::Json,
+        _ => FailureStyle::Text,
+    };
+    site.forwarded_for = match cx.word(&raw.forwarded_for, &s::SITE_FORWARDED_FOR) {
+        "append" => ForwardedFor::Append,
+        _ => ForwardedFor::Replace,
+    };
+    site.host = match cx.word(&raw.host, &s::SITE_HOST) {
+        "node" => HostSent::Node,
+        _ => HostSent::Client,
+    };
+    let fields = (&s::SITE_REQUEST_FIELDS, &s::SITE_RESPONSE_FIELDS);
+    site.request_fields = cx.folded(&raw.request_fields, fields.0, value::is_token);
+    site.response_fields = cx.folded(&raw.response_fields, fields.1, value::is_token);
+    site.request_edits = edits(
+        cx,
+        &raw.request_edits,
+        [&s::REQUEST_SET, &s::REQUEST_REMOVE],
+    );
+    site.response_edits = edits(
+        cx,
+        &raw.response_edits,
+        [&s::RESPONSE_SET, &s::RESPONSE_REMOVE],
+    );
+}
+
+fn edits(cx: &mut Context<'_>, raw: &raw::Edits, settings: [&Setting; 2]) -> Edits {
+    let [set, remove] = settings;
+    let mut all: BTreeMap<Arc<str>, Arc<str>> = BTreeMap::new();
+    for (key, value) in &raw.set {
+        let name: Arc<str> = cx.token(key, set, is_own_field).to_ascii_lowercase().into();
+        if !value::is_field_value(value.get_ref()) {
+            let title = format!("the value of `{name}` cannot be sent");
+            cx.refuse(codes::BAD_TOKEN, title, value, "one line of visible ASCII");
+        }
+        if all
+            .insert(name.clone(), value.get_ref().as_str().into())
+            .is_some()
+        {
+            let title = format!("`{name}` is set twice");
+            cx.refuse(codes::DEFINED_TWICE, title, key, "field names know no case");
+        }
+    }
+    cx.not_empty(&raw.remove, remove);
+    Edits {
+        set: all.into_iter().collect(),
+        remove: cx
+            .folded(&raw.remove, remove, is_own_field)
+            .unwrap_or_default(),
+    }
+}
+
+/// Whether a field may be changed: not those by which a message is framed or led.
+fn is_own_field(text: &str) -> bool {
+    const FRAMING: &[&str] = &[
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    value::is_token(text) && !FRAMING.iter().any(|one| one.eq_ignore_ascii_case(text))
+}
+
+fn compression(
+    cx: &mut Context<'_>,
+    leaf: &Leaf<Short<Vec<Spanned<String>>, raw::Compression>>,
+) -> Option<Compression> {
+    let leaf = leaf.as_ref()?;
+    let usual = s::COMPRESSION_MIN.number();
+    let (codings, min_size) = match leaf.get_ref() {
+        Short::Short(list) => {
+            let list = Some(Spanned::new(leaf.span(), list.clone()));
+            (cx.words(&list, &s::SITE_COMPRESSION)?, usual)
+        }
+        Short::Long(long) => {
+            let listed = cx.words(&long.codings, &s::COMPRESSION_CODINGS);
+            let codings = listed.unwrap_or_else(|| s::COMPRESSION_CODINGS.usual_words().to_vec());
+            (codings, cx.size(&long.min_size, &s::COMPRESSION_MIN))
+        }
+    };
+    Some(Compression { codings, min_size })
+}
+
+/// The settings of a site's `rate`.
+const SITE_RATE: [&Setting; 3] = [
+    &s::SITE_RATE_REQUESTS,
+    &s::SITE_RATE_PER,
+    &s::SITE_RATE_BURST,
+];
+
+/// How many requests one client may send.
+pub(super) fn rate(
+    cx: &mut Context<'_>,
+    from: &str,
+    leaf: &Leaf<raw::Rate>,
+    [requests, per, burst]: [&Setting; 3],
+) -> Option<Rate> {
+    let leaf = leaf.as_ref()?;
+    let raw = leaf.get_ref();
+    if raw.requests.is_none() {
+        cx.missing(&format!("`rate` of {from}"), leaf, requests);
+    }
+    let per = cx.duration(&raw.per, per);
+    let burst = cx.maybe(&raw.burst, burst);
+    let requests = cx.maybe(&raw.requests, requests)?;
+    Some(Rate {
+        requests,
+        per,
+        burst: burst.unwrap_or(requests),
+    })
 }

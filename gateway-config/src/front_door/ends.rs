@@ -1,7 +1,6 @@
 //! The two ends of a front door: the listener towards clients, and the transport towards nodes.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use super::{FrontDoor, PlacedNode, time};
 use crate::check;
@@ -21,10 +20,9 @@ pub(super) fn listener(
 ) -> Listener {
     let tls = listener_tls(door, name, findings, files);
     let read = time(&s::DOOR_READ_TIMEOUT, door.read_timeout.as_ref());
+    let usual = Listener::new(name.clone(), bind(door, findings));
     Listener {
-        name: name.clone(),
-        bind: bind(door, findings),
-        http2: false,
+        http2: tls.is_some(),
         tls,
         head: HeadLimits {
             line: 8 * 1024,
@@ -32,11 +30,8 @@ pub(super) fn listener(
             count: 64,
             timeout: read,
         },
-        idle: Duration::from_secs(75),
         body_gap: read,
-        handshake: Duration::from_secs(10),
-        write_gap: Duration::from_secs(60),
-        min_rate: 256,
+        ..usual
     }
 }
 
@@ -94,11 +89,11 @@ fn listener_tls(
                     place: file.place.clone(),
                 });
             }
-            return Some(Tls {
-                name: name.clone(),
-                chain: chain.value.clone(),
-                key: key.value.clone(),
-            });
+            return Some(Tls::new(
+                name.clone(),
+                chain.value.clone(),
+                key.value.clone(),
+            ));
         }
         (None, None) => return None,
         (Some(chain), None) => (chain, "--tls-key FILE (`tls_key`), its private key"),

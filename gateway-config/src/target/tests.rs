@@ -1,42 +1,26 @@
-use std::time::Duration;
-
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Body, FailureStyle, ForwardedFor, HostSent, RefusedKey};
+use crate::model::RefusedKey;
 use crate::template::Template;
 
 fn route(name: &str, method: &str, pattern: Pattern, query: &[&str]) -> Route {
     Route {
-        name: name.into(),
         methods: vec![method.into()],
-        pattern,
         query: Some(query.iter().map(|key| (*key).into()).collect()),
         refuse_query: vec![RefusedKey {
             key: "min_txn".into(),
             because: "no".into(),
         }],
-        repeatable: false,
-        budget: Duration::from_secs(1),
-        body: Body::Buffer(1),
-        upgrade: false,
-        pool: "p".into(),
+        ..Route::new(name.into(), pattern, "p".into())
     }
 }
 
 fn site(segments: Segments, routes: Vec<Route>) -> Site {
     Site {
-        name: "s".into(),
-        listener: "l".into(),
-        hosts: Vec::new(),
         segments,
-        failures: FailureStyle::Json,
-        endpoints: None,
-        forwarded_for: ForwardedFor::Replace,
-        request_fields: None,
-        response_fields: None,
-        host: HostSent::Node,
         routes,
+        ..Site::new("s".into(), "l".into())
     }
 }
 

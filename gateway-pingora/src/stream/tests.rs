@@ -24,16 +24,13 @@ fn listener() -> Listener {
         timeout: 5 * SECOND,
     };
     Listener {
-        name: "a".into(),
-        bind: "127.0.0.1:0".parse().unwrap(),
-        tls: None,
-        http2: false,
         head,
         idle: SECOND,
         body_gap: SECOND,
         handshake: SECOND,
         write_gap: SECOND,
         min_rate: 256,
+        ..Listener::new("a".into(), "127.0.0.1:0".parse().unwrap())
     }
 }
 

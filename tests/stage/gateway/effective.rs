@@ -60,7 +60,7 @@ impl Effective {
                 .unwrap_or_default();
             has_method && positions(path) == positions(template)
         };
-        let budget = |route: &Value| duration(route.get("budget")?.as_str()?);
+        let budget = |route: &Value| duration(route.get("timeouts")?.get("response")?.as_str()?);
         routes
             .map(|(_, route)| route)
             .filter(takes)

@@ -1,0 +1,80 @@
+//! Checks what several sites have to agree on: who takes which name, and where HTTPS is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Context, Parts};
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Name, Site};
+use crate::raw;
+use crate::source::Place;
+
+/// Finds names that two sites take, and redirects to HTTPS that lead nowhere.
+pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
+    let mut taken = Taken::default();
+    for site in &parts.sites {
+        let Some((key, raw)) = file.sites.get_key_value(&*site.name) else {
+            continue;
+        };
+        let of_key = cx.place(key);
+        for host in site.hosts.iter().chain(&site.aliases) {
+            let written = raw.hosts.iter().chain(&raw.aliases);
+            let place = written
+                .flat_map(|list| list.get_ref())
+                .filter(|one| one.get_ref().eq_ignore_ascii_case(host))
+                .map(|one| cx.place(one))
+                .next_back();
+            taken.by(cx, site, host, place.as_ref().unwrap_or(&of_key));
+        }
+        if site.is_default {
+            let place = raw.default.as_ref().map(|leaf| cx.place(leaf));
+            taken.by(cx, site, &"".into(), place.as_ref().unwrap_or(&of_key));
+        }
+        if let Some(leaf) = raw.https.as_ref().filter(|_| site.https)
+            && !parts
+                .listeners
+                .iter()
+                .any(|one| one.tls.is_some() && site.listeners().any(|name| *name == one.name))
+            && site.listeners().all(|name| {
+                file.listeners
+                    .get(&**name)
+                    .is_none_or(|raw| raw.tls.is_none())
+            })
+        {
+            let title = format!(
+                "site `{}` redirects to HTTPS and is not served there",
+                site.name
+            );
+            let place = cx.place(leaf);
+            cx.push(
+                Diagnostic::error(codes::NO_HTTPS, title)
+                    .at(&place, "none of its listeners has TLS")
+                    .help("add a listener with `tls` to its `listener`"),
+            );
+        }
+    }
+}
+
+/// Who takes a name on a listener, and where that is said.
+#[derive(Default)]
+struct Taken(BTreeMap<(Name, Arc<str>), Place>);
+
+impl Taken {
+    fn by(&mut self, cx: &mut Context<'_>, site: &Site, host: &Arc<str>, place: &Place) {
+        for listener in site.listeners().filter(|name| !name.is_empty()) {
+            let key = (listener.clone(), host.clone());
+            let Some(first) = self.0.insert(key, place.clone()) else {
+                continue;
+            };
+            let what = if host.is_empty() {
+                "every other host"
+            } else {
+                host
+            };
+            let title = format!("two sites of `{listener}` take {what}");
+            cx.push(Diagnostic::error(codes::SAME_HOST, title).at_both(place, &first));
+            return;
+        }
+    }
+}

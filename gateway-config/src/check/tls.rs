@@ -1,0 +1,126 @@
+//! Checks TLS profiles: certificates, versions, suites and what is offered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use toml::Spanned;
+
+use super::Context;
+use crate::codes;
+use crate::diagnostic::Diagnostic;
+use crate::files::FileRole;
+use crate::model::{Certificate, Protocols, Tls};
+use crate::raw::{self, Leaf, List};
+use crate::settings::{self as s, Setting};
+
+/// The profiles of a configuration, and which of them somebody names.
+#[derive(Debug, Default)]
+pub(crate) struct Profiles {
+    all: BTreeMap<String, Arc<Tls>>,
+    used: BTreeSet<String>,
+}
+
+impl Profiles {
+    /// A profile by its name, which is used from here on.
+    pub(super) fn take(&mut self, name: &str) -> Option<Arc<Tls>> {
+        self.used.insert(name.to_owned());
+        self.all.get(name).cloned()
+    }
+
+    /// Whether somebody names it.
+    pub(super) fn is_used(&self, name: &str) -> bool {
+        self.used.contains(name)
+    }
+}
+
+/// The profiles of a configuration.
+pub(super) fn profiles(cx: &mut Context<'_>, file: &raw::File) -> Profiles {
+    let mut profiles = Profiles::default();
+    for (key, raw) in &file.tls {
+        let table = format!("TLS profile `{}`", key.get_ref());
+        let chain = pem(
+            cx,
+            (&table, key),
+            &raw.chain,
+            FileRole::Chain,
+            &s::TLS_CHAIN,
+        );
+        let private = pem(cx, (&table, key), &raw.key, FileRole::Key, &s::TLS_KEY);
+        let mut profile = Tls::new(key.get_ref().as_str().into(), chain, private);
+        for one in raw.also.iter().flatten() {
+            let also = one.get_ref();
+            profile.also.push(Certificate {
+                chain: pem(
+                    cx,
+                    (&table, one),
+                    &also.chain,
+                    FileRole::Chain,
+                    &s::TLS_ALSO_CHAIN,
+                ),
+                key: pem(
+                    cx,
+                    (&table, one),
+                    &also.key,
+                    FileRole::Key,
+                    &s::TLS_ALSO_KEY,
+                ),
+            });
+        }
+        let newest_first = |word: &str| word == "1.3";
+        let min = cx.word(&raw.min, &s::TLS_MIN);
+        let max = cx.word(&raw.max, &s::TLS_MAX);
+        profile.tls12 = !newest_first(min);
+        profile.tls13 = newest_first(max);
+        if let (Some(min), Some(max)) = (&raw.min, &raw.max)
+            && !profile.tls12
+            && !profile.tls13
+        {
+            let (min, max) = (cx.place(min), cx.place(max));
+            let title = format!("{table} speaks no version of TLS");
+            cx.push(
+                Diagnostic::error(codes::NO_VERSION, title)
+                    .at(&min, "nothing older than this …")
+                    .at(&max, "… and nothing newer than this"),
+            );
+        }
+        profile.suites = suites(cx, raw);
+        profile.alpn = protocols(cx, &raw.alpn, &s::TLS_ALPN);
+        profile.resumption = cx.flag(&raw.resumption, &s::TLS_RESUMPTION);
+        profiles
+            .all
+            .insert(key.get_ref().clone(), Arc::new(profile));
+    }
+    profiles
+}
+
+/// The protocols of a list; `None` when it is not there.
+pub(super) fn protocols(cx: &mut Context<'_>, list: &List, setting: &Setting) -> Option<Protocols> {
+    let words = cx.words(list, setting)?;
+    Some(Protocols {
+        http1: words.contains(&"http/1.1"),
+        http2: words.contains(&"h2"),
+    })
+}
+
+/// The suites listed; all there are is as good as no list.
+fn suites(cx: &mut Context<'_>, raw: &raw::Tls) -> Option<Vec<&'static str>> {
+    let mut suites = cx.words(&raw.suites, &s::TLS_SUITES)?;
+    suites.sort_unstable();
+    (suites.len() < s::TLS_SUITES.words().len()).then_some(suites)
+}
+
+fn pem<T>(
+    cx: &mut Context<'_>,
+    (table, at): (&str, &Spanned<T>),
+    leaf: &Leaf<String>,
+    role: FileRole,
+    setting: &Setting,
+) -> std::path::PathBuf {
+    match leaf {
+        Some(leaf) => cx.file(leaf, role),
+        None => {
+            cx.missing(table, at, setting);
+            std::path::PathBuf::new()
+        }
+    }
+}

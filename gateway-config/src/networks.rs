@@ -1,0 +1,153 @@
+//! A set of IP networks: who may come in, who is believed.
+//!
+//! Reads one network or address of a list; what a list means when it is absent or empty is left to
+//! whoever holds it. Asked once per connection or request, so it is sorted and searched.
+//!
+//! Invariant: sorted, and no network lies within another.
+//!
+//! Source: RFC 4632 §3.1, RFC 4291 §2.3.
+
+use std::net::IpAddr;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+/// A set of IP networks. Cheap to clone; equal for two that hold the same addresses as written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Networks(Arc<[IpNet]>);
+
+impl Networks {
+    /// The networks, sorted, without those that lie within another.
+    #[must_use]
+    pub fn new(mut all: Vec<IpNet>) -> Self {
+        all.sort_by_key(|net| (net.network(), net.prefix_len()));
+        let mut kept: Vec<IpNet> = Vec::with_capacity(all.len());
+        for net in all {
+            if !kept.last().is_some_and(|last| last.contains(&net)) {
+                kept.push(net);
+            }
+        }
+        Self(kept.into())
+    }
+
+    /// Whether an address lies in one of them; an IPv4 address written as IPv6 counts as IPv4.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let before = self.0.partition_point(|net| net.network() <= address);
+        before
+            .checked_sub(1)
+            .and_then(|index| self.0.get(index))
+            .is_some_and(|net| net.contains(&address))
+    }
+
+    /// The networks, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &IpNet> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Why a text is no network.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NetworkError {
+    /// The smallest wrong piece, in bytes of the text.
+    pub(crate) at: Range<usize>,
+    /// What is wrong with it.
+    pub(crate) why: &'static str,
+    /// What to write instead, where that is clear.
+    pub(crate) instead: Option<String>,
+}
+
+/// Reads `ADDRESS/PREFIX`, or an address alone, which stands for itself.
+///
+/// # Errors
+/// The smallest wrong piece; an address with bits behind its prefix is refused, since it could
+/// mean either of two things.
+pub(crate) fn read(text: &str) -> Result<IpNet, NetworkError> {
+    let (host, prefix) = match text.split_once('/') {
+        Some((host, prefix)) => (host, Some(prefix)),
+        None => (text, None),
+    };
+    let Ok(address) = host.parse::<IpAddr>() else {
+        return Err(NetworkError {
+            at: 0..host.len(),
+            why: "not an IP address",
+            instead: None,
+        });
+    };
+    let address = address.to_canonical();
+    let most: u8 = if address.is_ipv4() { 32 } else { 128 };
+    let Some(prefix) = prefix else {
+        return Ok(IpNet::from(address));
+    };
+    let bits = prefix.parse::<u8>().ok().filter(|bits| *bits <= most);
+    let Some(bits) = bits.filter(|_| prefix.bytes().all(|byte| byte.is_ascii_digit())) else {
+        return Err(NetworkError {
+            at: host.len()..text.len(),
+            why: if most == 32 {
+                "an IPv4 prefix is at most /32"
+            } else {
+                "an IPv6 prefix is at most /128"
+            },
+            instead: None,
+        });
+    };
+    let net = match address {
+        IpAddr::V4(address) => Ipv4Net::new(address, bits).map(IpNet::V4),
+        IpAddr::V6(address) => Ipv6Net::new(address, bits).map(IpNet::V6),
+    };
+    match net {
+        Ok(net) if net.trunc() == net => Ok(net),
+        Ok(net) => Err(NetworkError {
+            at: 0..text.len(),
+            why: "there are bits behind the prefix",
+            instead: Some(format!("`{}`, or `{address}` alone", net.trunc())),
+        }),
+        Err(_) => Err(NetworkError {
+            at: host.len()..text.len(),
+            why: "not a prefix",
+            instead: None,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(all: &[&str]) -> Networks {
+        Networks::new(all.iter().map(|text| read(text).unwrap()).collect())
+    }
+
+    #[test]
+    fn an_address_is_in_the_network_that_holds_it() {
+        let set = set(&["10.0.0.0/8", "10.1.0.0/16", "192.0.2.7", "2001:db8::/32"]);
+        assert_eq!(set.iter().count(), 3);
+        let holds = |text: &str| set.contains(text.parse().unwrap());
+        for text in ["10.0.0.0", "10.255.255.255", "192.0.2.7", "2001:db8::1"] {
+            assert!(holds(text), "{text}");
+        }
+        assert!(holds("::ffff:10.2.3.4"));
+        for text in ["9.255.255.255", "11.0.0.0", "192.0.2.8", "2001:db9::", "::"] {
+            assert!(!holds(text), "{text}");
+        }
+        assert!(!Networks::default().contains("10.0.0.1".parse().unwrap()));
+    }
+
+    #[test]
+    fn the_smallest_wrong_piece_is_named() {
+        let piece = |text: &str| text[read(text).unwrap_err().at].to_owned();
+        assert_eq!(piece("2001:db8:42::/130"), "/130");
+        assert_eq!(piece("10.0.0.0/+8"), "/+8");
+        assert_eq!(piece("10.0.0/8"), "10.0.0");
+        assert_eq!(piece("office"), "office");
+        assert_eq!(piece("10.0.0.1/8"), "10.0.0.1/8");
+    }
+}

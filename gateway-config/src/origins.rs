@@ -1,0 +1,67 @@
+//! Where in its files each setting of a configuration was written.
+//!
+//! Read again from the texts when somebody asks, since few do: a finding about something that is
+//! not served, and whoever wants to see where a value comes from.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnostic::Findings;
+use crate::document;
+use crate::source::{Origin, Place, SourceId, Sources};
+
+/// Where each setting was written, by the path of its keys.
+#[derive(Clone, Debug, Default)]
+pub struct Origins {
+    places: BTreeMap<Vec<String>, Place>,
+}
+
+impl Origins {
+    /// Reads the texts of a configuration that has been loaded.
+    #[must_use]
+    pub fn read(origin: &Origin, sources: &Sources) -> Self {
+        let text = |id: SourceId| (id, sources.text(id).to_owned());
+        let texts: Vec<(SourceId, String)> = origin.texts().map(text).collect();
+        let (origin, root) = document::read(&texts, sources, &mut Findings::default());
+        let mut origins = Self::default();
+        if let Some(root) = root {
+            let mut path = Vec::new();
+            origins.table(root.get_ref(), &mut path, &|key| {
+                sources.locate(&origin, key.span())
+            });
+        }
+        origins
+    }
+
+    /// Where exactly this setting was written; `None` for a default.
+    #[must_use]
+    pub fn place(&self, path: &[String]) -> Option<&Place> {
+        self.places.get(path)
+    }
+
+    /// Where this setting was written, or else the innermost table around it that was.
+    #[must_use]
+    pub fn nearest(&self, path: &[String]) -> Option<&Place> {
+        (1..=path.len())
+            .rev()
+            .find_map(|length| self.places.get(path.get(..length)?))
+    }
+
+    fn table(
+        &mut self,
+        table: &DeTable<'_>,
+        path: &mut Vec<String>,
+        place: &dyn Fn(&Spanned<std::borrow::Cow<'_, str>>) -> Place,
+    ) {
+        for (key, value) in table {
+            path.push(key.get_ref().to_string());
+            self.places.insert(path.clone(), place(key));
+            if let DeValue::Table(inner) = value.get_ref() {
+                self.table(inner, path, place);
+            }
+            path.pop();
+        }
+    }
+}

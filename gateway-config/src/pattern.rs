@@ -1,0 +1,116 @@
+//! Reads globs and regular expressions over a whole path, as one kind of expression.
+//!
+//! A glob becomes a regular expression, so that all patterns of a site can be tried at once; which
+//! route wins is left to [`routing`](crate::routing). Expressions are over bytes and anchored at
+//! both ends.
+
+use std::ops::Range;
+
+use globset::GlobBuilder;
+use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::{Error, ParserBuilder};
+
+/// Where in a text it is wrong, and why.
+pub(crate) type Wrong = (Range<usize>, String);
+
+/// Largest expression that is taken, in bytes of its text.
+pub(crate) const MAX_BYTES: usize = 1_024;
+
+/// The expression of a glob.
+///
+/// # Errors
+/// The smallest wrong piece that is known.
+pub(crate) fn glob(text: &str) -> Result<String, Wrong> {
+    check_length(text)?;
+    if !text.starts_with('/') && !text.starts_with('*') {
+        return Err((0..0, "a path begins with `/`".to_owned()));
+    }
+    let glob = GlobBuilder::new(text)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build()
+        .map_err(|wrong| (0..text.len(), wrong.kind().to_string()))?;
+    Ok(glob.regex().to_owned())
+}
+
+/// The expression of a regular expression, anchored.
+///
+/// # Errors
+/// The smallest wrong piece, as the parser sees it.
+pub(crate) fn regex(text: &str) -> Result<String, Wrong> {
+    parse(text)?;
+    Ok(anchored(text))
+}
+
+/// A regular expression that has to match all there is.
+pub(crate) fn anchored(text: &str) -> String {
+    format!("^(?:{text})$")
+}
+
+/// The names that a regular expression captures.
+pub(crate) fn captured(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    if let Ok(hir) = parse(text) {
+        collect(&hir, &mut names);
+    }
+    names
+}
+
+fn parse(text: &str) -> Result<Hir, Wrong> {
+    check_length(text)?;
+    ParserBuilder::new()
+        .nest_limit(50)
+        .utf8(false)
+        .build()
+        .parse(text)
+        .map_err(|error| {
+            let (span, why) = match &error {
+                Error::Parse(wrong) => (wrong.span(), wrong.kind().to_string()),
+                Error::Translate(wrong) => (wrong.span(), wrong.kind().to_string()),
+                _ => return (0..text.len(), "not a regular expression".to_owned()),
+            };
+            (span.start.offset..span.end.offset, why)
+        })
+}
+
+fn check_length(text: &str) -> Result<(), Wrong> {
+    if text.len() > MAX_BYTES {
+        return Err((MAX_BYTES..text.len(), "longer than 1024 bytes".to_owned()));
+    }
+    Ok(())
+}
+
+fn collect(hir: &Hir, names: &mut Vec<String>) {
+    match hir.kind() {
+        HirKind::Capture(capture) => {
+            names.extend(capture.name.as_deref().map(str::to_owned));
+            collect(&capture.sub, names);
+        }
+        HirKind::Repetition(repetition) => collect(&repetition.sub, names),
+        HirKind::Alternation(all) | HirKind::Concat(all) => {
+            all.iter().for_each(|one| collect(one, names));
+        }
+        HirKind::Class(_) | HirKind::Empty | HirKind::Literal(_) | HirKind::Look(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_wrong_piece_is_named() {
+        let piece = |text: &str| text[regex(text).unwrap_err().0].to_owned();
+        assert_eq!(piece("/a(b"), "(");
+        assert_eq!(piece("/a{3,2}"), "{3,2}");
+        assert_eq!(piece("/[z-a]"), "z-a");
+        assert!(glob("/a[").is_err());
+        assert!(glob("a").is_err());
+        assert!(regex(&"a".repeat(2_000)).is_err());
+    }
+
+    #[test]
+    fn captured_names_are_those_of_groups() {
+        assert_eq!(captured("/(?<a>x)/(?:(?P<b>y)|z)*/(w)"), ["a", "b"]);
+    }
+}

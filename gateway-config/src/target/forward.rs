@@ -1,0 +1,116 @@
+//! Spells the path that a node sees, or the address that a client is sent to.
+//!
+//! Works on the path that matched, so that what is captured is what was compared. Captured text is
+//! visible ASCII with its escapes, and is put in as it is.
+
+use std::borrow::Cow;
+
+use crate::model::{Pattern, Redirect, Rewrite, Route};
+use crate::spelling::{Piece, Spelling};
+
+/// The path of a request to a node.
+pub(super) fn rewritten(route: &Route, path: Cow<'_, str>) -> String {
+    match &route.rewrite {
+        Rewrite::Keep => path.into_owned(),
+        Rewrite::Prefix { strip, add } => {
+            let rest = path.strip_prefix(&**strip);
+            let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with('/'));
+            let rest = rest.unwrap_or(&path);
+            let slash = if rest.is_empty() { "/" } else { "" };
+            one_slash(format!("{add}{slash}{rest}"))
+        }
+        Rewrite::Template(template) => one_slash(expanded(route, template, &path)),
+    }
+}
+
+/// Where a client is sent.
+pub(super) fn location(route: &Route, redirect: &Redirect, path_and_query: &str) -> String {
+    let (path, query) = match path_and_query.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (path_and_query, None),
+    };
+    let mut to = expanded(route, &redirect.to, path);
+    if redirect.keep_path {
+        to.truncate(to.trim_end_matches('/').len());
+        to.push_str(path);
+        if let Some(query) = query {
+            to.push('?');
+            to.push_str(query);
+        }
+    }
+    match to.starts_with('/') {
+        true => one_slash(to),
+        false => to,
+    }
+}
+
+/// A path that begins with one slash: two of them would begin with a host.
+fn one_slash(path: String) -> String {
+    match path.starts_with("//") {
+        true => format!("/{}", path.trim_start_matches('/')),
+        false => path,
+    }
+}
+
+fn expanded(route: &Route, spelling: &Spelling, path: &str) -> String {
+    let captured = Captured::of(route, spelling, path);
+    let mut text = String::with_capacity(path.len() + 32);
+    for piece in spelling.pieces() {
+        match piece {
+            Piece::Capture(name) => text.push_str(captured.get(name)),
+            Piece::Literal(literal) => text.push_str(literal),
+        }
+    }
+    text
+}
+
+/// What the pattern of a route captured of a path.
+struct Captured<'a>(Vec<(String, &'a str)>);
+
+impl<'a> Captured<'a> {
+    fn of(route: &Route, spelling: &Spelling, path: &'a str) -> Self {
+        if spelling.names().next().is_none() {
+            return Self(Vec::new());
+        }
+        let all = match &route.pattern {
+            Pattern::Template(template) => {
+                let segments = path.split('/').filter(|one| !one.is_empty());
+                let mut names = template.names();
+                let named = template
+                    .literals()
+                    .zip(segments)
+                    .filter_map(|(literal, segment)| {
+                        let name = literal.is_none().then(|| names.next())??;
+                        Some((name.to_owned(), segment))
+                    });
+                named.collect()
+            }
+            Pattern::Regex(_) => Self::groups(route, path),
+            Pattern::Exact(_) | Pattern::Glob(_) | Pattern::Prefix(_) => Vec::new(),
+        };
+        Self(all)
+    }
+
+    /// The groups of an expression; a snapshot has it ready.
+    fn groups(route: &Route, path: &'a str) -> Vec<(String, &'a str)> {
+        let Some(regex) = route.capturing.regex() else {
+            return Vec::new();
+        };
+        let Some(captures) = regex.captures(path.as_bytes()) else {
+            return Vec::new();
+        };
+        regex
+            .capture_names()
+            .flatten()
+            .filter_map(|name| {
+                let range = captures.name(name)?.range();
+                Some((name.to_owned(), path.get(range)?))
+            })
+            .collect()
+    }
+
+    fn get(&self, name: &str) -> &'a str {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, text)| *text)
+    }
+}

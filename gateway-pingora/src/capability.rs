@@ -1,0 +1,68 @@
+//! What this data plane executes, and the refusal of everything else before anything is prepared.
+
+use gateway_config::Capability;
+use gateway_config::capability::needs;
+use gateway_config::model::Model;
+
+use crate::fault::Fault;
+
+/// Everything this data plane executes. A snapshot that needs more is refused as a whole: see
+/// [`unserved`](gateway_config::capability::unserved) for the findings, each with its place.
+pub const CAPABILITIES: &[Capability] = &[
+    Capability::BufferedBodies,
+    Capability::Http2,
+    Capability::NodeTls,
+    Capability::StreamedBodies,
+    Capability::Tls,
+    Capability::Upgrades,
+];
+
+/// Refuses a model that needs more.
+///
+/// # Errors
+/// [`Fault::NotServed`] names every setting that asks for more.
+pub(crate) fn refuse_more(model: &Model) -> Result<(), Fault> {
+    let more: Vec<String> = needs(model)
+        .into_iter()
+        .filter(|need| !CAPABILITIES.contains(&need.capability))
+        .map(|need| format!("`{}`", need.shown()))
+        .collect();
+    match more.is_empty() {
+        true => Ok(()),
+        false => Err(Fault::NotServed {
+            what: more.join(", "),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gateway_config::{Sources, load_source};
+
+    use super::*;
+
+    fn refused(text: &str) -> Option<String> {
+        let mut sources = Sources::default();
+        let id = sources.add("gateway.toml", text.to_owned());
+        let loaded = load_source(id, &mut sources).unwrap();
+        let fault = refuse_more(loaded.snapshot.model()).err()?;
+        Some(fault.to_string())
+    }
+
+    #[test]
+    fn a_front_door_needs_nothing_that_is_missing() {
+        let door = "[front_door.db]\nupstreams = { a = \"localhost:1\" }\n";
+        assert_eq!(refused(door), None);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_setting_by_setting() {
+        let text = "[listeners.a]\nbind = \"127.0.0.1:0\"\n\
+                    [sites.s]\nlistener = \"a\"\npool = \"p\"\nhsts = \"1d\"\n\
+                    [pools.p]\nnodes = [\"localhost:1\"]\nslow_start = \"1s\"\n";
+        let said = refused(text).unwrap();
+        for path in ["`sites.s.hsts`", "`pools.p.slow_start`", "`pools.p.probe`"] {
+            assert!(said.contains(path), "{said}");
+        }
+    }
+}
