@@ -23,9 +23,45 @@ impl Ids {
     /// The next id.
     pub(crate) fn make(&self) -> HeaderValue {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let (high, low) = (self.keys.hash_one(number), self.keys.hash_one(!number));
+        let mut digits = [0; 32];
+        let (high, low) = digits.split_at_mut(16);
+        write_hex(self.keys.hash_one(number), high);
+        write_hex(self.keys.hash_one(!number), low);
         // Digits are always a value; the other arm is for the types only.
-        HeaderValue::try_from(format!("{high:016x}{low:016x}"))
-            .unwrap_or(HeaderValue::from_static(""))
+        HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static(""))
+    }
+}
+
+/// Four bits a digit, the highest first.
+fn write_hex(number: u64, digits: &mut [u8]) {
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        let four = (rest & 0xf) as u8;
+        *digit = four + if four < 10 { b'0' } else { b'a' - 10 };
+        rest >>= 4;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_32_digits_and_differ() {
+        let ids = Ids::new();
+        let made: std::collections::HashSet<_> = (0..1000).map(|_| ids.make()).collect();
+        assert_eq!(made.len(), 1000);
+        let hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+        assert!(
+            made.iter()
+                .all(|id| id.len() == 32 && id.as_bytes().iter().all(hex))
+        );
+    }
+
+    #[test]
+    fn digits_are_hexadecimal() {
+        let mut digits = [0; 16];
+        write_hex(0x0123_4567_89ab_cdef, &mut digits);
+        assert_eq!(&digits, b"0123456789abcdef");
     }
 }

@@ -10,7 +10,7 @@ use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderName, HeaderValue,
     RETRY_AFTER, TRANSFER_ENCODING, UPGRADE,
 };
-use http::{Method, StatusCode, Version};
+use http::{HeaderMap, Method, StatusCode, Version};
 use pingora_core::{Error, Result};
 use pingora_http::ResponseHeader;
 use pingora_proxy::{FailToProxy, Session};
@@ -46,48 +46,46 @@ pub(crate) fn head(
         session.set_keepalive(None);
     }
     let admitted = ctx.admitted()?;
-    let mut built = ResponseHeader::build_no_case(response.status, Some(12))?;
-    built.set_version(Version::HTTP_11);
+    let mut fields = HeaderMap::with_capacity(12);
     let listed = admitted.site.response_fields.as_deref();
     for (name, value) in carried(&response.headers, listed) {
         if *name != CONTENT_LENGTH && *name != REQUEST_ID {
-            built.append_header(name.clone(), value.clone())?;
+            fields.append(name.clone(), value.clone());
         }
     }
-    built.insert_header(REQUEST_ID, admitted.id.clone())?;
+    fields.insert(REQUEST_ID, admitted.id.clone());
     if response.status == StatusCode::SWITCHING_PROTOCOLS {
         admitted.client.tunnel();
         admitted.client.watch.silence(TUNNEL_IDLE, clock::now());
-        built.insert_header(CONNECTION, HeaderValue::from_static("Upgrade"))?;
+        fields.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         if let Some(protocol) = response.headers.get(UPGRADE) {
-            built.insert_header(UPGRADE, protocol.clone())?;
+            fields.insert(UPGRADE, protocol.clone());
         }
     } else {
-        set_framing(session, response, &mut built)?;
+        set_framing(session, response, &mut fields);
     }
-    *response = built;
+    // From plain parts, as in `send`.
+    let (mut parts, ()) = http::Response::new(()).into_parts();
+    parts.status = response.status;
+    parts.version = Version::HTTP_11;
+    parts.headers = fields;
+    *response = parts.into();
     Ok(())
 }
 
 /// RFC 9112 §6: a 204 has no length; an HTTP/1.0 client knows no chunks and is told by the end.
-fn set_framing(
-    session: &mut Session,
-    node: &ResponseHeader,
-    built: &mut ResponseHeader,
-) -> Result<()> {
+fn set_framing(session: &mut Session, node: &ResponseHeader, fields: &mut HeaderMap) {
     if node.status == StatusCode::NO_CONTENT {
-        return Ok(());
+        return;
     }
     if node.headers.contains_key(TRANSFER_ENCODING) {
         if session.req_header().version == Version::HTTP_10 {
             session.set_keepalive(None);
-            return Ok(());
+        } else {
+            fields.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
         }
-        return built.insert_header(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-    }
-    match node.headers.get(CONTENT_LENGTH) {
-        Some(length) => built.insert_header(CONTENT_LENGTH, length.clone()),
-        None => Ok(()),
+    } else if let Some(length) = node.headers.get(CONTENT_LENGTH) {
+        fields.insert(CONTENT_LENGTH, length.clone());
     }
 }
 

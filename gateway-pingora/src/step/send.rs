@@ -7,9 +7,9 @@ use bytes::Bytes;
 use gateway_config::model::{Body, ForwardedFor, HostSent};
 use gateway_core::failure::Failure;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE, VIA,
 };
-use http::{HeaderMap, Method, Version};
+use http::{HeaderMap, Method, Uri, Version};
 use pingora_core::{Error, ErrorType, OrErr, Result};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
@@ -21,6 +21,9 @@ use crate::fields::carried;
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What is wrong when a value we made is not one.
+const FAULT: ErrorType = ErrorType::InternalError;
 
 /// Takes the connection: the last request it may carry closes it.
 ///
@@ -46,31 +49,32 @@ pub(crate) fn take(out: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx
 /// Builds the request for the node. When this returns, the first write is entered: from here on the
 /// request counts as sent.
 ///
+/// It is put together from plain parts: Pingora's own setters parse each name again, at a third of
+/// what the whole step costs (adr/0014).
+///
 /// # Errors
 /// Only when a value we made is no field value, which is a fault of ours.
 pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
     let (admitted, routed) = (ctx.admitted()?, ctx.routed()?);
     let client = session.req_header();
-    let target = routed.path_and_query.as_bytes();
-    let mut built = RequestHeader::build_no_case(client.method.clone(), target, Some(16))?;
-    built.set_version(Version::HTTP_11);
-
-    set_host(client, ctx.attempt.as_ref(), admitted, &mut built)?;
+    let mut fields = HeaderMap::with_capacity(16);
+    fields.insert(HOST, host(client, ctx.attempt.as_ref(), admitted)?);
     let listed = admitted.site.request_fields.as_deref();
     for (name, value) in carried(&client.headers, listed).filter(|(name, _)| !is_ours(name)) {
-        built.append_header(name.clone(), value.clone())?;
+        fields.append(name.clone(), value.clone());
     }
-    set_framing(
-        client,
-        ctx.body.as_ref().map(|body| body.bytes.len()),
-        routed,
-        &mut built,
-    )?;
-    set_connection(client, ctx.attempt.as_ref(), routed, &mut built)?;
-    set_forwarding(client, admitted, &mut built)?;
+    let buffered = ctx.body.as_ref().map(|body| body.bytes.len());
+    set_framing(client, buffered, routed, &mut fields);
+    set_connection(client, ctx.attempt.as_ref(), routed, &mut fields);
+    set_forwarding(client, admitted, &mut fields)?;
+    let asks_to_upgrade = fields.contains_key(UPGRADE);
 
-    let asks_to_upgrade = built.headers.contains_key(UPGRADE);
-    *request = built;
+    let (mut parts, ()) = http::Request::new(()).into_parts();
+    parts.method = client.method.clone();
+    parts.uri = Uri::try_from(routed.path_and_query.as_str()).or_err(FAULT, "the target")?;
+    parts.version = Version::HTTP_11;
+    parts.headers = fields;
+    *request = parts.into();
     if let Some(attempt) = &mut ctx.attempt {
         attempt.reached = Reached::Sent;
         attempt.asks_to_upgrade = asks_to_upgrade;
@@ -122,24 +126,20 @@ fn is_ours(name: &HeaderName) -> bool {
     .contains(name)
 }
 
-fn set_host(
+fn host(
     client: &RequestHeader,
     attempt: Option<&Attempt>,
     admitted: &Admitted,
-    built: &mut RequestHeader,
-) -> Result<()> {
-    match (
-        admitted.site.site.host,
-        client.headers.get(HOST),
-        client.uri.authority(),
-    ) {
-        (HostSent::Client, Some(host), _) => built.insert_header(HOST, host.clone()),
-        (HostSent::Client, None, Some(authority)) => built.insert_header(HOST, authority.as_str()),
+) -> Result<HeaderValue> {
+    let authority = client.uri.authority().map(http::uri::Authority::as_str);
+    let made = match (admitted.site.site.host, client.headers.get(HOST), authority) {
+        (HostSent::Client, Some(host), _) => return Ok(host.clone()),
+        (HostSent::Client, None, Some(authority)) => authority,
         (HostSent::Client, None, None) | (HostSent::Node, _, _) => {
-            let addr = attempt.map_or("", |attempt| attempt.slot.node().addr());
-            built.insert_header(HOST, addr)
+            attempt.map_or("", |attempt| attempt.slot.node().addr())
         }
-    }
+    };
+    HeaderValue::from_str(made).or_err(FAULT, "the host")
 }
 
 /// RFC 9112 §6: a body read whole has a length, also where the client sent it in chunks; one that
@@ -148,21 +148,23 @@ fn set_framing(
     client: &RequestHeader,
     buffered: Option<usize>,
     routed: &Routed,
-    built: &mut RequestHeader,
-) -> Result<()> {
+    fields: &mut HeaderMap,
+) {
     let length = client.headers.get(CONTENT_LENGTH);
     let was_framed = length.is_some() || client.headers.contains_key(TRANSFER_ENCODING);
     match (routed.body, buffered, length) {
         (Body::Buffer(_), Some(bytes), _)
             if bytes > 0 || was_framed || takes_content(&client.method) =>
         {
-            built.insert_header(CONTENT_LENGTH, HeaderValue::from(bytes))
+            fields.insert(CONTENT_LENGTH, HeaderValue::from(bytes));
         }
-        (Body::Stream(_), _, Some(length)) => built.insert_header(CONTENT_LENGTH, length.clone()),
+        (Body::Stream(_), _, Some(length)) => {
+            fields.insert(CONTENT_LENGTH, length.clone());
+        }
         (Body::Stream(_), _, None) if was_framed => {
-            built.insert_header(TRANSFER_ENCODING, HeaderValue::from_static("chunked"))
+            fields.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
         }
-        (Body::Buffer(_) | Body::Stream(_), _, _) => Ok(()),
+        (Body::Buffer(_) | Body::Stream(_), _, _) => {}
     }
 }
 
@@ -175,24 +177,22 @@ fn set_connection(
     client: &RequestHeader,
     attempt: Option<&Attempt>,
     routed: &Routed,
-    built: &mut RequestHeader,
-) -> Result<()> {
+    fields: &mut HeaderMap,
+) {
     // RFC 9110 §7.8: an upgrade asked for in HTTP/1.0 is ignored.
     let may_upgrade = routed.upgrade && client.version == Version::HTTP_11;
     if let Some(protocol) = client.headers.get(UPGRADE).filter(|_| may_upgrade) {
-        built.insert_header(CONNECTION, HeaderValue::from_static("Upgrade"))?;
-        return built.insert_header(UPGRADE, protocol.clone());
-    }
-    match attempt.is_some_and(|attempt| attempt.is_last_on_connection) {
-        true => built.insert_header(CONNECTION, HeaderValue::from_static("close")),
-        false => Ok(()),
+        fields.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        fields.insert(UPGRADE, protocol.clone());
+    } else if attempt.is_some_and(|attempt| attempt.is_last_on_connection) {
+        fields.insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }
 
 fn set_forwarding(
     client: &RequestHeader,
     admitted: &Admitted,
-    built: &mut RequestHeader,
+    fields: &mut HeaderMap,
 ) -> Result<()> {
     let via = match client.version {
         Version::HTTP_10 => "1.0 gatewayd",
@@ -200,32 +200,27 @@ fn set_forwarding(
         _ => "1.1 gatewayd",
     };
     // RFC 9110 §7.6.3: what earlier hops wrote stays in front, where it is carried at all.
-    built.append_header(http::header::VIA, HeaderValue::from_static(via))?;
-    built.insert_header(REQUEST_ID, admitted.id.clone())?;
-    let proto = if admitted.client.listening.is_tls() {
-        "https"
-    } else {
-        "http"
-    };
-    built.insert_header(FORWARDED_PROTO, HeaderValue::from_static(proto))?;
+    fields.append(VIA, HeaderValue::from_static(via));
+    fields.insert(REQUEST_ID, admitted.id.clone());
+    let is_tls = admitted.client.listening.is_tls();
+    let proto = if is_tls { "https" } else { "http" };
+    fields.insert(FORWARDED_PROTO, HeaderValue::from_static(proto));
     let hops = match admitted.site.site.forwarded_for {
         ForwardedFor::Append => after_all_lines(&client.headers, &admitted.client.address)?,
         ForwardedFor::Replace => admitted.client.address.clone(),
     };
-    built.insert_header(FORWARDED_FOR, hops)
+    fields.insert(FORWARDED_FOR, hops);
+    Ok(())
 }
 
 /// Everything the client sent, in order, however many lines it was, and then the peer.
 fn after_all_lines(fields: &HeaderMap, peer: &HeaderValue) -> Result<HeaderValue> {
     let mut hops = Vec::new();
-    for line in fields
-        .get_all(FORWARDED_FOR)
-        .iter()
-        .filter(|line| !line.is_empty())
-    {
+    let lines = fields.get_all(FORWARDED_FOR).iter();
+    for line in lines.filter(|line| !line.is_empty()) {
         hops.extend_from_slice(line.as_bytes());
         hops.extend_from_slice(b", ");
     }
     hops.extend_from_slice(peer.as_bytes());
-    HeaderValue::from_bytes(&hops).or_err(ErrorType::InternalError, "the forwarded addresses")
+    HeaderValue::from_bytes(&hops).or_err(FAULT, "the forwarded addresses")
 }
