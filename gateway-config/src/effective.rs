@@ -76,3 +76,6 @@ fn process(out: &mut Writer, model: &Model) {
     out.table("drain");
     out.time(&s::DRAIN_DEADLINE, model.drain);
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! The same door over HTTP/2, which a listener with TLS offers.
+//! The same door over HTTP/2, which a listener offers when it is told to; the preset does not.
 
 use gateway_tests::certs::Authority;
 use gateway_tests::gateway::Door;
@@ -13,6 +13,7 @@ fn door(cluster: &Cluster) -> (Door, Http2) {
         .file("--tls-cert", "door.pem", &identity.cert_pem)
         .file("--tls-key", "door.key", &identity.key_pem)
         .over_tls(&authority)
+        .but_with(r#"alpn = ["http/1.1"]"#, r#"alpn = ["h2", "http/1.1"]"#)
         .opens();
     let client = Http2::open(door.addr(), &authority.trust(), "door.test");
     (door, client)

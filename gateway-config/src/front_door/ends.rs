@@ -22,7 +22,7 @@ pub(super) fn listener(
     let read = time(&s::DOOR_READ_TIMEOUT, door.read_timeout.as_ref());
     let usual = Listener::new(name.clone(), bind(door, findings));
     Listener {
-        http2: tls.is_some(),
+        http2: false,
         tls,
         head: HeadLimits {
             line: 8 * 1024,
