@@ -5,7 +5,7 @@
     reason = "a test that cannot go on says so by stopping"
 )]
 
-use gateway_config::{Loaded, Sources, effective, load_source};
+use gateway_config::{Loaded, Sources, effective, load, load_source, load_sources};
 use proptest::prelude::*;
 
 /// Tables that belong together; any of them may be left out, and their order is free.
@@ -31,6 +31,34 @@ fn loads(text: &str) -> (Sources, Result<Loaded, Vec<gateway_config::Diagnostic>
     let id = sources.add("gateway.toml", text.to_owned());
     let result = load_source(id, &mut sources);
     (sources, result)
+}
+
+/// All tables but those that are wrong, each name with everything below it.
+fn named() -> Vec<String> {
+    let name = |table: &str| {
+        let header = table.split(']').next().unwrap_or_default();
+        header.splitn(3, '.').take(2).collect::<Vec<_>>().join(".")
+    };
+    let mut all: Vec<(String, String)> = Vec::new();
+    for table in sound() {
+        match all.iter_mut().find(|(known, _)| *known == name(table)) {
+            Some((_, text)) => text.push_str(table),
+            None => all.push((name(table), table.to_owned())),
+        }
+    }
+    all.into_iter().map(|(_, text)| text).collect()
+}
+
+/// The same tables, cut into two files.
+fn loads_as_a_folder(
+    tables: &[String],
+    cut: usize,
+) -> Result<Loaded, Vec<gateway_config::Diagnostic>> {
+    let mut sources = Sources::default();
+    let (first, second) = tables.split_at(cut);
+    let first = sources.add("conf.d/a.toml", first.concat());
+    let second = sources.add("conf.d/b.toml", second.concat());
+    load_sources(&[first, second], &mut sources)
 }
 
 fn places_lie_in_their_text(text: &str) -> Result<(), TestCaseError> {
@@ -107,6 +135,13 @@ proptest! {
     }
 
     #[test]
+    fn a_folder_says_what_one_file_says(tables in Just(named()).prop_shuffle(), cut in 0_usize..12) {
+        let (_, whole) = loads(&sound().concat());
+        let cut = loads_as_a_folder(&tables, cut.min(tables.len()));
+        prop_assert_eq!(cut.unwrap().snapshot, whole.unwrap().snapshot);
+    }
+
+    #[test]
     fn the_effective_text_loads_to_an_equal_model(tables in tables()) {
         if let (_, Ok(first)) = loads(&tables) {
             let text = effective::to_toml(first.snapshot.model());
@@ -114,6 +149,61 @@ proptest! {
             prop_assert_eq!(again.unwrap().snapshot, first.snapshot);
         }
     }
+}
+
+#[test]
+fn a_name_that_two_files_define_is_refused_with_both_places() {
+    let mut sources = Sources::default();
+    let first = "[pools.shop]\nnodes = [\"a:1\"]\n[limits]\nconnections = 1\n";
+    let second = "\"é\" = 1\n[pools.shop]\nnodes = [\"b:1\"]\n[limits]\nconnections = 2\n";
+    let ids = [("a.toml", first), ("b.toml", second)]
+        .map(|(name, text)| sources.add(name, text.to_owned()));
+    let found = load_sources(&ids, &mut sources).unwrap_err();
+    let said: Vec<String> = found
+        .iter()
+        .flat_map(|one| &one.labels)
+        .map(|label| {
+            let (line, column) = sources.line_column(label.place.source, label.place.span.start);
+            let text = sources.text(label.place.source);
+            let piece = &text[label.place.span.clone()];
+            format!(
+                "{}:{line}:{column} {piece}",
+                sources.name(label.place.source)
+            )
+        })
+        .collect();
+    let twice = [
+        "b.toml:2:8 shop",
+        "a.toml:1:8 shop",
+        "b.toml:5:1 connections",
+        "a.toml:4:1 connections",
+    ];
+    for one in twice {
+        assert!(
+            said.iter().any(|line| line == one),
+            "{one} is not in {said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_is_read_by_the_names_of_its_files() {
+    let dir = std::env::temp_dir().join(format!("gateway-folder-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    std::fs::write(dir.join("b.toml"), "[pools.shop]\nnodes = [\"a:1\"]\n").unwrap();
+    std::fs::write(
+        dir.join("a.toml"),
+        "[listeners.a]\nbind = \"127.0.0.1:0\"\n",
+    )
+    .unwrap();
+    let site = "[sites.a]\nlistener = \"a\"\npool = \"shop\"\nerror_pages = { 404 = \"x.html\" }\n";
+    std::fs::write(dir.join("c.toml"), site).unwrap();
+    std::fs::write(dir.join(".hidden.toml"), "broken").unwrap();
+    std::fs::write(dir.join("notes.txt"), "broken").unwrap();
+    let loaded = load(&dir, &mut Sources::default()).unwrap();
+    assert_eq!(loaded.files[0].path, dir.join("x.html"));
+    std::fs::remove_dir_all(&dir).unwrap();
+    assert!(load(&dir, &mut Sources::default()).is_err());
 }
 
 #[test]

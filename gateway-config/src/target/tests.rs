@@ -260,3 +260,5 @@ proptest! {
         }
     }
 }
+
+mod paths;
