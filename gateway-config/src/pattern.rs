@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use globset::GlobBuilder;
+use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
 use regex_syntax::{Error, ParserBuilder};
 
@@ -42,6 +43,11 @@ pub(crate) fn regex(text: &str) -> Result<String, Wrong> {
     Ok(anchored(text))
 }
 
+/// An expression as a program of its own. Compared paths are ASCII, so it is one over bytes.
+pub(crate) fn compiled(expression: &str) -> Option<Regex> {
+    RegexBuilder::new(expression).unicode(false).build().ok()
+}
+
 /// A regular expression that has to match all there is.
 pub(crate) fn anchored(text: &str) -> String {
     format!("^(?:{text})$")
@@ -60,6 +66,7 @@ fn parse(text: &str) -> Result<Hir, Wrong> {
     check_length(text)?;
     ParserBuilder::new()
         .nest_limit(50)
+        .unicode(false)
         .utf8(false)
         .build()
         .parse(text)

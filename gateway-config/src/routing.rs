@@ -106,7 +106,7 @@ impl Capturing {
         };
         match &route.pattern {
             Pattern::Regex(text) if spelling.names().next().is_some() => {
-                Self(Regex::new(&pattern::anchored(text)).ok().map(Arc::new))
+                Self(pattern::compiled(&pattern::anchored(text)).map(Arc::new))
             }
             _ => Self(None),
         }
@@ -293,6 +293,7 @@ impl Tree {
 impl Set {
     fn of(all: &[(u32, String)]) -> Option<Self> {
         let matcher = RegexSetBuilder::new(all.iter().map(|(_, text)| text))
+            .unicode(false)
             .size_limit(SET_BYTES)
             .build()
             .ok()?;

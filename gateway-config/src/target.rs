@@ -202,7 +202,8 @@ impl Route {
     /// [`routing`](crate::routing) is the short one.
     fn takes_path(&self, path: &str) -> bool {
         let matches = |expression: &str| {
-            regex::bytes::Regex::new(expression).is_ok_and(|one| one.is_match(path.as_bytes()))
+            let compiled = crate::pattern::compiled(expression);
+            compiled.is_some_and(|one| one.is_match(path.as_bytes()))
         };
         let bare = path.strip_suffix('/').unwrap_or(path);
         let inner = bare.strip_prefix('/').unwrap_or(bare);

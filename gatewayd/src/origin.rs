@@ -7,9 +7,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gateway_config::capability::unserved;
 use gateway_config::front_door::{self, FrontDoor, Process};
 use gateway_config::model::AccessLog;
 use gateway_config::{Diagnostic, Loaded, Place, Placed, Sources, check_files, codes, load, value};
+
+use gateway_pingora::CAPABILITIES;
 
 use crate::cli::{self, Given};
 
@@ -46,7 +49,7 @@ impl Given {
 
     /// Reads it and looks into the files it names, as everything that starts does.
     pub(crate) fn load_with_files(&self) -> Outcome {
-        let Outcome { sources, result } = self.load();
+        let Outcome { sources, result } = self.load().served();
         let result = result.and_then(|loaded| {
             let found = check_files(&loaded.files);
             if found.is_empty() {
@@ -56,6 +59,22 @@ impl Given {
             }
         });
         Outcome { sources, result }
+    }
+}
+
+impl Outcome {
+    /// Refuses what the data plane of this build does not execute, a finding for each setting.
+    pub(crate) fn served(self) -> Self {
+        let Self { sources, result } = self;
+        let result = result.and_then(|loaded| {
+            let found = unserved(&loaded, CAPABILITIES, &sources);
+            if found.is_empty() {
+                Ok(loaded)
+            } else {
+                Err(together(found, loaded.warnings))
+            }
+        });
+        Self { sources, result }
     }
 }
 

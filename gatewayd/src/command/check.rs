@@ -13,7 +13,7 @@ pub(super) fn run(check: Check) -> Exit {
     let given = check.subject.given();
     let Outcome { sources, result } = match check.files {
         true => given.load_with_files(),
-        false => given.load(),
+        false => given.load().served(),
     };
     let hash = result
         .as_ref()
