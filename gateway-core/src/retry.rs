@@ -125,6 +125,9 @@ impl Tries {
     pub fn last_word(&self, failure: Failure) -> Failure {
         let is_unserved = failure.is_for_want_of_a_node();
         match (&self.busy, &self.unanswered, failure) {
+            (Some(after), _, Failure::BudgetSpentBefore { .. }) => Failure::BusyThenLost {
+                retry_after: after.clone(),
+            },
             (Some(after), _, _) if is_unserved => Failure::BusyThenLost {
                 retry_after: after.clone(),
             },

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use http::HeaderValue;
+use tokio::sync::mpsc;
 
 use crate::clock;
-use crate::listening::Listening;
+use crate::descriptors;
+use crate::listening::{Counted, Listening};
 use crate::pace::Bounds;
 
 /// A client's connection.
@@ -28,11 +30,22 @@ pub(crate) struct Client {
     reset: AtomicBool,
     /// A 101 was sent: bytes pass unjudged from here on.
     tunnel: AtomicBool,
+    _held: Held,
+}
+
+/// What a connection holds for as long as its socket is open, lingering included.
+pub(crate) struct Held {
+    /// Its place among the connections of the listener.
+    pub(crate) _counted: Counted,
+    /// Its descriptor.
+    pub(crate) _descriptor: descriptors::Held,
+    /// Its worker does not end before it.
+    pub(crate) _alive: mpsc::Sender<()>,
 }
 
 impl Client {
     /// A connection that has just been accepted.
-    pub(crate) fn new(listening: Arc<Listening>, peer: SocketAddr) -> Self {
+    pub(crate) fn new(listening: Arc<Listening>, peer: SocketAddr, held: Held) -> Self {
         Client {
             listening,
             peer,
@@ -41,6 +54,7 @@ impl Client {
             broken_body: AtomicBool::new(false),
             reset: AtomicBool::new(false),
             tunnel: AtomicBool::new(false),
+            _held: held,
         }
     }
 
@@ -156,6 +170,11 @@ impl Watch {
             u64::MAX => None,
             since => clock::start().checked_add(Duration::from_millis(since)),
         }
+    }
+
+    /// Whether there is a deadline: over HTTP/2 there never is.
+    pub(crate) fn is_set(&self) -> bool {
+        self.deadline.load(Ordering::Relaxed) != u64::MAX
     }
 
     /// Whether it has passed.

@@ -57,6 +57,8 @@ pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<
         }
         patience = listener.idle;
     }
+    // RFC 9112 §9.8: an end that TLS knows of.
+    let _ = tokio::time::timeout(LAST_LISTEN, AsyncWriteExt::shutdown(&mut *conn)).await;
 }
 
 /// Whether a next head begins within `patience`; much sooner once the process goes down.

@@ -1,11 +1,14 @@
 //! The data plane as the process sees it: start, apply a snapshot, drain, wait for the end.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use gateway_config::Snapshot;
 use gateway_config::model::{Listener, Model, Name};
+use gateway_core::tried::NodeId;
 use pingora_core::connectors::http::v1::Connector;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -13,6 +16,7 @@ use tracing_appender::non_blocking::NonBlocking;
 
 use crate::fault::Fault;
 use crate::listening::Listening;
+use crate::pools::LivePool;
 use crate::probe_io::{self, ReadyCheck};
 use crate::serving::{Serving, Shared};
 use crate::telemetry::AccessLog;
@@ -27,7 +31,7 @@ pub struct Engine {
     workers: Vec<JoinHandle<()>>,
     control: tokio::runtime::Runtime,
     connector: Arc<Connector>,
-    probes: Mutex<Vec<AbortHandle>>,
+    probes: Mutex<HashMap<(Name, NodeId), Probe>>,
 }
 
 impl Engine {
@@ -79,7 +83,7 @@ impl Engine {
             probes: Mutex::default(),
         };
         engine.first_round();
-        engine.watch_nodes();
+        engine.watch_nodes(|pool| pool.pool.probe.every);
         for (number, sockets) in sockets.into_iter().enumerate() {
             let (shared, draining) = (Arc::clone(&engine.shared), draining.clone());
             let thread = std::thread::Builder::new().name(format!("worker-{number}"));
@@ -125,7 +129,7 @@ impl Engine {
             let moves = pool.state.apply(&pool.pool);
             pool.report(&moves);
         }
-        self.watch_nodes();
+        self.watch_nodes(|_| Duration::ZERO);
         Ok(())
     }
 
@@ -163,31 +167,36 @@ impl Engine {
             .block_on(async { while probes.join_next().await.is_some() {} });
     }
 
-    /// Probes the nodes of the snapshot that is served, and no others. A probe of an earlier
-    /// snapshot that is under way counts for nothing.
-    fn watch_nodes(&self) {
+    /// Probes the nodes of the snapshot that is served, and no others. A node that stays goes on
+    /// being probed as before; a probe of a node that has left counts for nothing.
+    fn watch_nodes(&self, first: impl Fn(&LivePool) -> Duration) {
         let serving = self.shared.serving.load_full();
         let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
-        for probe in probes.drain(..) {
-            probe.abort();
-        }
+        let mut before = std::mem::take(&mut *probes);
         for pool in serving.pools.values() {
             for node in pool.state.nodes() {
-                let known = node.view().last_ok.is_some() || node.view().why.is_some();
-                let first = if known {
-                    pool.pool.probe.every
-                } else {
-                    std::time::Duration::ZERO
-                };
-                let check = ReadyCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
-                probes.push(
-                    self.control
-                        .spawn(probe_io::watch(check, first))
-                        .abort_handle(),
-                );
+                let key = (Arc::clone(&pool.pool.name), node.id());
+                let probe = before.remove(&key).unwrap_or_else(|| {
+                    let connector = Arc::clone(&self.connector);
+                    let check = Arc::new(ReadyCheck::new(Arc::clone(pool), node, connector));
+                    let watch = probe_io::watch(Arc::clone(&check), first(pool));
+                    let task = self.control.spawn(watch).abort_handle();
+                    Probe { check, task }
+                });
+                probe.check.apply(Arc::clone(pool));
+                probes.insert(key, probe);
             }
         }
+        for probe in before.values() {
+            probe.task.abort();
+        }
     }
+}
+
+/// A node that is probed again and again.
+struct Probe {
+    check: Arc<ReadyCheck>,
+    task: AbortHandle,
 }
 
 fn workers(snapshot: &Snapshot) -> usize {

@@ -2,6 +2,7 @@
 //!
 //! Label values come from the configuration only: the number of series never depends on clients.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gateway_core::node::NodeView;
@@ -39,6 +40,8 @@ pub(crate) struct Metrics {
     serving: IntGaugeVec,
     in_flight: IntGaugeVec,
     bare_ranges: IntGauge,
+    /// One scrape at a time fills the gauges and reads them.
+    rendering: Mutex<()>,
 }
 
 impl Metrics {
@@ -103,6 +106,7 @@ impl Metrics {
                 "Ranges none of whose holders is in rotation.",
             )?,
             registry,
+            rendering: Mutex::new(()),
         })
     }
 
@@ -117,6 +121,10 @@ impl Metrics {
 
     /// The text a scraper reads, with the nodes as they are at this moment.
     pub(crate) fn render(&self, nodes: &[NodeView], bare_ranges: usize) -> Vec<u8> {
+        let _alone = self
+            .rendering
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let count = |some: usize| i64::try_from(some).unwrap_or(i64::MAX);
         for gauges in [&self.up, &self.serving, &self.in_flight] {
             gauges.reset();

@@ -45,12 +45,17 @@ impl Pace {
         *self.waiting_since.get_or_insert(now) + self.bounds.gap
     }
 
-    /// Some bytes moved; whether the pace is still enough.
-    pub(crate) fn moved(&mut self, bytes: usize, now: Instant) -> bool {
-        self.bytes += bytes as u64;
+    /// The peer has taken everything; it is waited for no longer.
+    pub(crate) fn rests(&mut self, now: Instant) {
         if let Some(since) = self.waiting_since.take() {
             self.waited += now.saturating_duration_since(since);
         }
+    }
+
+    /// Some bytes moved; whether the pace is still enough.
+    pub(crate) fn moved(&mut self, bytes: usize, now: Instant) -> bool {
+        self.bytes += bytes as u64;
+        self.rests(now);
         if self.waited < WINDOW {
             return true;
         }

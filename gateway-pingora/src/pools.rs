@@ -31,12 +31,14 @@ impl LivePool {
     /// # Errors
     /// [`Fault::Certificate`] when the roots cannot be read.
     pub(crate) fn new(pool: &Pool, state: Option<Arc<PoolState>>) -> Result<Self, Fault> {
+        let transport = Transport::new(&pool.tls)?;
         let mut hasher = DefaultHasher::new();
         (&pool.name, format!("{:?}", pool.tls)).hash(&mut hasher);
+        transport.hash_roots(&mut hasher);
         Ok(LivePool {
             pool: pool.clone(),
             state: state.unwrap_or_else(|| PoolState::new(pool)),
-            transport: Transport::new(&pool.tls)?,
+            transport,
             group: hasher.finish(),
         })
     }

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use gateway_core::node::LiveNode;
 use gateway_core::readiness::{self, Observation};
@@ -43,7 +44,8 @@ pub(crate) fn connector() -> Arc<Connector> {
 
 /// Asks one node of one pool.
 pub(crate) struct ReadyCheck {
-    pool: Arc<LivePool>,
+    /// Its pool as the snapshot that is served has it.
+    pool: ArcSwap<LivePool>,
     node: Arc<LiveNode>,
     connector: Arc<Connector>,
     /// What the last check has seen so far: a check that is cut short leaves how far it came.
@@ -56,7 +58,7 @@ impl ReadyCheck {
     /// A check of this node, over a connector that may be shared: it keeps no connection.
     pub(crate) fn new(pool: Arc<LivePool>, node: Arc<LiveNode>, connector: Arc<Connector>) -> Self {
         ReadyCheck {
-            pool,
+            pool: ArcSwap::new(pool),
             node,
             connector,
             seen: Mutex::new(Observation::Unreachable),
@@ -64,12 +66,18 @@ impl ReadyCheck {
         }
     }
 
+    /// From the next probe on, the pool is as another snapshot has it.
+    pub(crate) fn apply(&self, pool: Arc<LivePool>) {
+        self.pool.store(pool);
+    }
+
     /// Probes once, in time, and tells the pool what was seen.
     ///
     /// Cancel-safe: a probe that is dropped counts for nothing.
     pub(crate) async fn probe(&self) {
         self.sees(Observation::Unreachable);
-        let _ = tokio::time::timeout(self.pool.pool.probe.timeout, self.check_addresses()).await;
+        let pool = self.pool.load_full();
+        let _ = tokio::time::timeout(pool.pool.probe.timeout, self.check_addresses()).await;
         if self.says_nothing.swap(false, Ordering::Relaxed) {
             // No descriptor was left for the probe: that is not the node's fault.
             return;
@@ -79,8 +87,8 @@ impl ReadyCheck {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let moves = self.pool.state.probed(&self.node, &seen, clock::now());
-        self.pool.report(&moves);
+        let moves = pool.state.probed(&self.node, &seen, clock::now());
+        pool.report(&moves);
     }
 
     /// Resolves the name, and checks the first address that takes a connection.
@@ -105,10 +113,14 @@ impl ReadyCheck {
         let Some(address) = target.addr.as_inet() else {
             return Observation::Unreachable;
         };
-        let timeout = self.pool.pool.probe.timeout;
-        let peer = peer::build(&self.pool, &self.node, *address, timeout);
+        let pool = self.pool.load_full();
+        let timeout = pool.pool.probe.timeout;
+        let peer = peer::build(&pool, &self.node, *address, timeout);
         let mut session = match self.connector.get_http_session(&peer).await {
-            Ok((session, _)) => session,
+            Ok((session, _)) => {
+                self.says_nothing.store(false, Ordering::Relaxed);
+                session
+            }
             Err(error) => {
                 let is_ours = translate::is_for_want_of_descriptors(&error);
                 self.says_nothing.store(is_ours, Ordering::Relaxed);
@@ -190,14 +202,15 @@ impl HealthCheck for ReadyCheck {
 
     /// What Pingora would need; here the pool counts.
     fn health_threshold(&self, success: bool) -> usize {
-        let health = &self.pool.pool.health;
+        let pool = self.pool.load();
+        let health = &pool.pool.health;
         usize::from(if success { health.rise } else { health.fall })
     }
 }
 
 /// Probes a node again and again, from start to start one interval apart with a little jitter, and
 /// never twice at once.
-pub(crate) async fn watch(check: ReadyCheck, first: Duration) {
+pub(crate) async fn watch(check: Arc<ReadyCheck>, first: Duration) {
     let keys = RandomState::new();
     let mut round = 0_u64;
     let mut next = clock::now() + first;
@@ -206,7 +219,7 @@ pub(crate) async fn watch(check: ReadyCheck, first: Duration) {
         let started = clock::now();
         check.probe().await;
         round += 1;
-        next = started + jittered(check.pool.pool.probe.every, keys.hash_one(round));
+        next = started + jittered(check.pool.load().pool.probe.every, keys.hash_one(round));
     }
 }
 

@@ -146,14 +146,14 @@ impl Conn {
         let io = std::mem::replace(&mut self.io, Io::Gone);
         let output = std::mem::take(&mut self.output);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(linger(io, output));
+            runtime.spawn(linger(io, output, Arc::clone(&self.client)));
         }
     }
 }
 
 /// Sends what is left, then says that nothing more will be sent, then reads on until the client
-/// has seen it.
-async fn linger(mut io: Io, output: Vec<u8>) {
+/// has seen it. The connection counts as open until then.
+async fn linger(mut io: Io, output: Vec<u8>, _held: Arc<Client>) {
     let _ = tokio::time::timeout(LINGER, async {
         if io.write_all(&output).await.is_err() || io.shutdown().await.is_err() {
             return;

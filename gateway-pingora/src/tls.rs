@@ -3,6 +3,7 @@
 //! There is no client certificate anywhere: none is asked of a client, none is shown to a node, and
 //! nothing here could load one (DESIGN: deliberately absent).
 
+use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -76,6 +77,16 @@ impl Transport {
             is_verified,
             roots,
         })
+    }
+}
+
+impl Transport {
+    /// Feeds whom these connections trust to a hash: a connection made under other roots is not
+    /// taken from the pool.
+    pub(crate) fn hash_roots(&self, hasher: &mut impl Hasher) {
+        for root in self.roots.iter().flat_map(|roots| roots.iter()) {
+            root.borrow_raw_cert().hash(hasher);
+        }
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) fn is_for_want_of_descriptors(error: &Error) -> bool {
 pub(crate) enum Broken {
     /// The client.
     Client,
+    /// The client, in time: it sent its body too slowly.
+    ClientSlow,
     /// The node: it closed, reset, or could not be written to.
     Node,
     /// The node, in time: it was silent for too long.
@@ -41,6 +43,7 @@ pub(crate) enum Broken {
 /// Who broke a connection that had been made.
 pub(crate) fn broken(error: &Error) -> Broken {
     match (error.esource(), error.etype()) {
+        (ErrorSource::Downstream, ErrorType::ReadTimedout) => Broken::ClientSlow,
         (ErrorSource::Downstream, _) => Broken::Client,
         (_, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => Broken::NodeSilent,
         (_, ErrorType::InvalidHTTPHeader) => Broken::NodeUnreadable,
@@ -73,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_the_client_broke_is_never_held_against_the_node() {
-        for kind in [ErrorType::ReadTimedout, ErrorType::InvalidHTTPHeader] {
+        for kind in [ErrorType::ConnectionClosed, ErrorType::InvalidHTTPHeader] {
             assert!(matches!(broken(&Error::new_down(kind)), Broken::Client));
         }
         let up = |kind| broken(&Error::new_up(kind));

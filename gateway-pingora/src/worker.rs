@@ -15,9 +15,9 @@ use pingora_proxy::HttpProxy;
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 
-use crate::client::Client;
+use crate::client::{Client, Held};
 use crate::connections_out::ConnectionsOut;
-use crate::listening::{Counted, Listening};
+use crate::listening::Listening;
 use crate::proxy::Door;
 use crate::serving::Shared;
 use crate::stream::Conn;
@@ -165,7 +165,6 @@ fn spawn(
     worker: &Arc<Worker>,
     alive: &mpsc::Sender<()>,
 ) {
-    let client = Arc::new(Client::new(Arc::clone(listening), peer));
     let most = worker
         .shared
         .serving
@@ -177,17 +176,17 @@ fn spawn(
     let Some(counted) = listening.connect(most) else {
         return listening.cannot_accept("as many connections as may be are open");
     };
-    let descriptor = worker.shared.descriptors.hold();
-    let serve = start(stream, client, Arc::clone(worker), counted);
-    let alive = alive.clone();
-    tokio::spawn(async move {
-        serve.await;
-        drop((descriptor, alive));
-    });
+    let held = Held {
+        _counted: counted,
+        _descriptor: worker.shared.descriptors.hold(),
+        _alive: alive.clone(),
+    };
+    let client = Arc::new(Client::new(Arc::clone(listening), peer, held));
+    tokio::spawn(start(stream, client, Arc::clone(worker)));
 }
 
 /// Does the handshake, if there is one, in time and among a bounded number; then serves.
-async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>, _counted: Counted) {
+async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>) {
     let _ = stream.set_nodelay(true);
     let listening = &client.listening;
     let conn = match listening.tls.load_full() {
@@ -202,7 +201,7 @@ async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>, _cou
                 .limits
                 .handshakes;
             let Some(_under_way) = listening.begin_handshake(most) else {
-                return;
+                return listening.cannot_accept("as many handshakes as may be are under way");
             };
             let handshake = Box::pin(tokio_rustls::TlsAcceptor::from(config).accept(stream));
             match tokio::time::timeout(listening.listener.handshake, handshake).await {

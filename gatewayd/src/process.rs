@@ -84,18 +84,21 @@ fn start(snapshot: Snapshot, writer: Option<NonBlocking>) -> Result<Engine, Faul
 
 fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
     let before = engine.snapshot();
+    // Applied also when its text is the same: the files it names are read again.
     let applied = load().and_then(|snapshot| {
         let hash = snapshot.hash().to_owned();
-        if hash != before.hash() {
-            let next = snapshot.with_number(before.number() + 1);
-            engine
-                .apply(Arc::new(next))
-                .map_err(|fault| fault.to_string())?;
-        }
+        let is_same = hash == before.hash();
+        let next = snapshot.with_number(before.number() + u64::from(!is_same));
+        engine
+            .apply(Arc::new(next))
+            .map_err(|fault| fault.to_string())?;
         Ok(hash)
     });
     match applied {
-        Ok(hash) if hash == before.hash() => tracing::info!(snapshot = hash, "reload: unchanged"),
+        Ok(hash) if hash == before.hash() => tracing::info!(
+            snapshot = hash,
+            "reload: unchanged but for the files it names"
+        ),
         Ok(hash) => tracing::info!(snapshot = hash, "reload: applied"),
         Err(why) => tracing::error!(snapshot = before.hash(), why, "reload: refused"),
     }

@@ -25,6 +25,8 @@ pub(crate) struct Signals {
     interrupt: Signal,
     reopen: Signal,
     terminate: Signal,
+    /// USR2 has no meaning yet, and must not be the end meanwhile.
+    _reserved: Signal,
 }
 
 impl Signals {
@@ -38,6 +40,7 @@ impl Signals {
             interrupt: signal(SignalKind::interrupt())?,
             reopen: signal(SignalKind::user_defined1())?,
             terminate: signal(SignalKind::terminate())?,
+            _reserved: signal(SignalKind::user_defined2())?,
         })
     }
 

@@ -265,3 +265,21 @@ fn a_door_with_nothing_to_do_answers_while_nodes_hang() {
             .is_silent_for(Duration::from_millis(20))
     );
 }
+
+#[test]
+fn scrapes_at_the_same_time_are_each_complete() {
+    let cluster = Cluster::of(&["a", "b", "c"]);
+    let door = Door::before(&cluster).set("--workers", "4").opens();
+
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut client = door.connect();
+                for _ in 0..250 {
+                    let text = client.asks(&Request::get("/metrics")).text();
+                    assert_eq!(text.matches("big_proxy_upstream_up{").count(), 3);
+                }
+            });
+        }
+    });
+}

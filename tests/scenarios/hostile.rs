@@ -133,3 +133,20 @@ fn an_access_log_that_was_moved_away_is_opened_again_on_usr1() {
     });
     assert!(door.is_running());
 }
+
+#[test]
+fn connections_that_linger_count_as_open() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let door = Door::before(&cluster).with_descriptors(64).opens();
+    let mut served = door.connect();
+    served.asks(&Request::get("/schema")).is(200);
+
+    let mut refused = Vec::new();
+    for _ in 0..100 {
+        // Refused with bytes unread: each of these lingers for as long as its client stays.
+        let mut client = Conversation::open(door.addr());
+        client.says("BAD\r\n\r\nand more");
+        refused.push(client);
+        served.asks(&Request::get("/schema")).is(200);
+    }
+}

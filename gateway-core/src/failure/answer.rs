@@ -172,6 +172,7 @@ impl Failure {
     pub(crate) fn is_for_want_of_a_node(&self) -> bool {
         match self {
             Self::NeverSent { .. }
+            | Self::NoDescriptors
             | Self::NoHealthyNode
             | Self::OutcomeUnknown(_)
             | Self::QueueFull
@@ -191,7 +192,6 @@ impl Failure {
             | Self::Internal { .. }
             | Self::LineTooLong
             | Self::Malformed { .. }
-            | Self::NoDescriptors
             | Self::NoSuchRoute
             | Self::QueryRefused { .. }
             | Self::UnknownCoding

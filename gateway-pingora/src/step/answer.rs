@@ -150,6 +150,7 @@ pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) ->
     };
     ctx.failure = Some(failure.clone());
     session.set_keepalive(None);
+    let is_http2 = session.is_http2();
     let begun = session
         .response_written()
         .filter(|head| !head.status.is_informational());
@@ -157,7 +158,11 @@ pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) ->
         let is_told_by_end = ![CONTENT_LENGTH, TRANSFER_ENCODING]
             .iter()
             .any(|name| head.headers.contains_key(name));
-        if let Some(admitted) = ctx.admitted.as_ref().filter(|_| is_told_by_end) {
+        if let Some(admitted) = ctx
+            .admitted
+            .as_ref()
+            .filter(|_| is_told_by_end && !is_http2)
+        {
             admitted.client.reset();
         }
     } else if failure != Failure::ClientGone {

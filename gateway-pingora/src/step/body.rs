@@ -115,9 +115,6 @@ async fn read(
         if length > limit {
             return Err(Failure::BodyTooLarge { limit });
         }
-        if !held.grow_to(length) {
-            return Err(Failure::BodyMemory);
-        }
         // One piece is kept as it is; more are put together.
         if first.is_empty() && whole.is_empty() {
             first = piece;
@@ -129,6 +126,9 @@ async fn read(
             }
             whole.extend_from_slice(&std::mem::take(&mut first));
             whole.extend_from_slice(&piece);
+        }
+        if !held.grow_to(length.max(whole.capacity() as u64)) {
+            return Err(Failure::BodyMemory);
         }
     }
     Ok(if whole.is_empty() {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use gateway_config::model::Body;
 use gateway_core::failure::{Failure, Unsent};
 use gateway_core::node::Slot;
 use gateway_core::pool::Pick;
@@ -85,9 +86,11 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
     if session.is_http2() {
         // Nothing of ours reads on an HTTP/2 stream, so each read from the node is bounded instead.
         peer.options.read_timeout = Some(left);
-    } else if let Some(admitted) = &ctx.admitted {
+    } else if let (Some(admitted), Body::Buffer(_)) = (&ctx.admitted, routed.body) {
+        // For a body that is passed on the time begins when it has been: see `send`.
         admitted.client.watch.until(now + left);
     }
+    peer.options.write_timeout = Some(left);
     Ok(Box::new(peer))
 }
 

@@ -20,7 +20,10 @@ pub(crate) fn run(shared: &Shared, session: &Session, ctx: &mut Ctx) {
     };
     admitted.client.watch.clear();
     let took = clock::now().saturating_duration_since(ctx.started);
-    let status = session.response_written().map(|head| head.status.as_u16());
+    let status = session
+        .response_written()
+        .filter(|head| !head.status.is_informational() || session.was_upgraded())
+        .map(|head| head.status.as_u16());
     let bytes_in = session.body_bytes_read() as u64;
     let bytes_out = session.body_bytes_sent() as u64;
 

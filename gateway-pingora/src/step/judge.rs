@@ -105,7 +105,11 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
         }
     }
     attempt.reached = Reached::Answered;
-    if let Some(admitted) = &ctx.admitted {
+    if let Some(admitted) = ctx
+        .admitted
+        .as_ref()
+        .filter(|admitted| admitted.client.watch.is_set())
+    {
         admitted
             .client
             .watch
@@ -172,6 +176,11 @@ fn unanswered(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> (
     };
     match translate::broken(error) {
         Broken::Client if is_past(ctx) => (Try::Answered, spent()),
+        Broken::Client if is_body_broken(ctx) => {
+            let because = "the chunked body is malformed";
+            (Try::Answered, Failure::Malformed { because })
+        }
+        Broken::ClientSlow => (Try::Answered, Failure::BodyTooSlow),
         Broken::Client => (Try::Answered, Failure::ClientGone),
         Broken::NodeSilent => (Try::Answered, spent()),
         Broken::NodeUnreadable => (Try::Answered, Failure::Unreadable(attempt.asked())),
@@ -187,10 +196,17 @@ fn lost(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> Failure
     let stalled = || Failure::AnswerStalled(attempt.asked(), routed.pool.pool.answer_gap);
     match translate::broken(error) {
         Broken::Client if is_past(ctx) => stalled(),
-        Broken::Client => Failure::ClientGone,
+        Broken::Client | Broken::ClientSlow => Failure::ClientGone,
         Broken::NodeSilent => stalled(),
         Broken::Node | Broken::NodeUnreadable => Failure::AnswerLost(attempt.asked()),
     }
+}
+
+/// Whether it was the framing of a body that was passed on.
+fn is_body_broken(ctx: &Ctx) -> bool {
+    ctx.admitted
+        .as_ref()
+        .is_some_and(|admitted| admitted.client.is_body_broken())
 }
 
 /// Whether it was the deadline, watched on the client's connection, that ended the wait.

@@ -5,6 +5,7 @@
 
 use bytes::Bytes;
 use gateway_config::model::{Body, ForwardedFor, HostSent};
+use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE, VIA,
@@ -14,6 +15,7 @@ use pingora_core::{Error, ErrorType, OrErr, Result};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
+use crate::clock;
 use crate::connections_out::{ConnectionsOut, Found};
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
 use crate::fields::carried;
@@ -98,20 +100,32 @@ pub(crate) fn body(
         }
         return Ok(());
     }
-    if let Body::Stream(limit) = ctx.routed()?.body
-        && !session.was_upgraded()
-        && session.body_bytes_read() as u64 > limit
-    {
+    let Body::Stream(limit) = ctx.routed()?.body else {
+        return Ok(());
+    };
+    if session.was_upgraded() {
+        return Ok(());
+    }
+    if session.body_bytes_read() as u64 > limit {
         ctx.failure = Some(Failure::BodyTooLarge { limit });
         if let Some(attempt) = &mut ctx.attempt {
             attempt.reached = Reached::Stopped;
         }
-        return Error::e_explain(
-            ErrorType::InternalError,
-            "the body is longer than its route takes",
-        );
+        return Error::e_explain(FAULT, "the body is longer than its route takes");
+    }
+    if end && !session.is_http2() {
+        begin_to_wait(ctx);
     }
     Ok(())
+}
+
+/// A body that was passed on has been passed on: from here on the node has the budget.
+fn begin_to_wait(ctx: &mut Ctx) {
+    let now = clock::now();
+    if let (Some(admitted), Some(routed)) = (&ctx.admitted, &mut ctx.routed) {
+        routed.budget = Budget::new(now, routed.budget.length());
+        admitted.client.watch.until(now + routed.budget.length());
+    }
 }
 
 /// Fields that are always made here.

@@ -264,7 +264,7 @@ impl Conn {
     /// Nothing more is handed on; watches for the client's end and for the node's deadline. Whoever
     /// waits here has nothing more to write for now, so what was gathered goes out.
     fn poll_complete(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if let Poll::Ready(Err(error)) = self.poll_drain(cx) {
+        if let Poll::Ready(Err(error)) = self.poll_out(cx) {
             return Poll::Ready(Err(error));
         }
         ready!(self.poll_watch(cx))?;

@@ -7,10 +7,12 @@ use gateway_config::model::{HeadLimits, Listener};
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 
 use super::{Conn, HeadRefusal};
-use crate::client::Client;
+use crate::client::{Client, Held};
 use crate::clock;
+use crate::descriptors::Descriptors;
 use crate::gate::head::HeadFault;
 use crate::listening::Listening;
 
@@ -41,10 +43,15 @@ async fn pair() -> (Conn, TcpStream) {
     let (client, accepted) = tokio::join!(TcpStream::connect(addr), socket.accept());
     let (stream, peer) = accepted.unwrap();
     let listening = Arc::new(Listening::new(listener(), None));
+    let held = Held {
+        _counted: listening.connect(1).unwrap(),
+        _descriptor: Descriptors::new().hold(),
+        _alive: mpsc::channel(1).0,
+    };
     let client = client.unwrap();
     client.set_nodelay(true).unwrap();
     (
-        Conn::plain(stream, Arc::new(Client::new(listening, peer))),
+        Conn::plain(stream, Arc::new(Client::new(listening, peer, held))),
         client,
     )
 }

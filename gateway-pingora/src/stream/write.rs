@@ -70,8 +70,33 @@ impl Conn {
         Ok(count)
     }
 
+    /// Writes what has been gathered, and what TLS still holds of it.
+    pub(super) fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_drain(cx))?;
+        let done = Pin::new(&mut self.io).poll_flush(cx);
+        self.poll_done(cx, done)
+    }
+
+    /// TLS has taken the bytes but the client has not: that is waiting too.
+    fn poll_done(
+        &mut self,
+        cx: &mut Context<'_>,
+        done: Poll<io::Result<()>>,
+    ) -> Poll<io::Result<()>> {
+        match done {
+            Poll::Pending => self.poll_stall(cx).map_ok(|_| ()),
+            Poll::Ready(Ok(())) => {
+                if let Some(stall) = &mut self.stall {
+                    stall.pace.rests(clock::now());
+                }
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+        }
+    }
+
     /// Writes what has been gathered.
-    pub(super) fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.output.is_empty() {
             let count = ready!(self.poll_once(cx, &[]))?;
             self.output.drain(..count.min(self.output.len()));
@@ -107,14 +132,13 @@ impl AsyncWrite for Conn {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        ready!(this.poll_drain(cx))?;
-        Pin::new(&mut this.io).poll_flush(cx)
+        self.get_mut().poll_out(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         ready!(this.poll_drain(cx))?;
-        Pin::new(&mut this.io).poll_shutdown(cx)
+        let done = Pin::new(&mut this.io).poll_shutdown(cx);
+        this.poll_done(cx, done)
     }
 }
