@@ -442,37 +442,7 @@ fn route(c: &mut Choices, at: u32, segments: Segments, model: &Model) -> Route {
     one.body = c.of(&[Body::Buffer(bytes), Body::Stream(bytes)]);
     one.rate = c.maybe(Choices::rate);
     one.total = c.maybe(|c| c.time(1));
-    let to = if can_capture {
-        "https://x.example/{x}?a#b"
-    } else {
-        "/elsewhere"
-    };
-    one.action = c.of(&[
-        Action::Pool,
-        Action::Pool,
-        Action::Answer(Box::new(Answer {
-            status: 204,
-            body: None,
-            content_type: "text/plain; charset=utf-8".into(),
-        })),
-        Action::Answer(Box::new(Answer {
-            status: 503,
-            body: Some("é\n\t\u{1}".into()),
-            content_type: "text/html".into(),
-        })),
-        Action::Files(Box::new(Files {
-            root: "/srv".into(),
-            index: "i.html".into(),
-            listing: true,
-            spa: Some("s.html".into()),
-            precompressed: vec!["zstd", "br"],
-        })),
-        Action::Redirect(Box::new(Redirect {
-            to: spelling(to),
-            status: 303,
-            keep_path: !to.contains('?'),
-        })),
-    ]);
+    one.action = action(c, can_capture);
     if one.action != Action::Pool {
         one.pool = "".into();
         return one;
@@ -503,6 +473,40 @@ fn route(c: &mut Choices, at: u32, segments: Segments, model: &Model) -> Route {
         }
     }
     one
+}
+
+fn action(c: &mut Choices, can_capture: bool) -> Action {
+    let to = if can_capture {
+        "https://x.example/{x}?a#b"
+    } else {
+        "/elsewhere"
+    };
+    c.of(&[
+        Action::Pool,
+        Action::Pool,
+        Action::Answer(Box::new(Answer {
+            status: 204,
+            body: None,
+            content_type: "text/plain; charset=utf-8".into(),
+        })),
+        Action::Answer(Box::new(Answer {
+            status: 503,
+            body: Some("é\n\t\u{1}".into()),
+            content_type: "text/html".into(),
+        })),
+        Action::Files(Box::new(Files {
+            root: "/srv".into(),
+            index: "i.html".into(),
+            listing: true,
+            spa: Some("s.html".into()),
+            precompressed: vec!["zstd", "br"],
+        })),
+        Action::Redirect(Box::new(Redirect {
+            to: Spelling::parse(to).unwrap(),
+            status: 303,
+            keep_path: !to.contains('?'),
+        })),
+    ])
 }
 
 proptest! {
