@@ -4,7 +4,7 @@
 //! as defined, so one mistake is one finding. Reads no file but the cluster lists that front doors
 //! name; certificates are left to [`files`](crate::files).
 //!
-//! Called by [`load`](crate::load) with a file whose [`shape`](crate::shape) is sound.
+//! Called by [`load`](mod@crate::load) with a file whose [`shape`](crate::shape) is sound.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 //! The way is `source → raw → check → model → snapshot`, each arrow one way. Knows no engine, no
 //! clock and no network; returns findings and never logs.
 //!
-//! [`load`] takes a file or a folder of them, [`front_door::expand`] the options of a front door; both give a
+//! [`load`](fn@load) takes a file or a folder of them, [`front_door::expand`] the options of a front door; both give a
 //! [`Loaded`] or the diagnostics that refuse it. [`check_files`] looks into the certificates and
 //! keys they name, [`capability::unserved`] finds what an engine does not execute.
 //! [`effective::to_toml`] writes a model out again, [`Snapshot::site`] finds the site of a host and
