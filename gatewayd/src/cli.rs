@@ -53,6 +53,9 @@ pub(crate) enum Command {
     /// Serve a configuration file
     #[command(after_help = "Example:\n  gatewayd run --config /etc/gateway/gateway.toml")]
     Run(Run),
+    /// Print what a configuration file may say, as JSON Schema for editors
+    #[command(after_help = "Example:\n  gatewayd schema > gateway.schema.json")]
+    Schema,
 }
 
 /// `check`.
@@ -234,7 +237,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
         Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject }) => {
             subject.door.as_ref().map(|Door::FrontDoor(door)| door)
         }
-        Command::Explain(_) | Command::Run(_) => None,
+        Command::Explain(_) | Command::Run(_) | Command::Schema => None,
     };
     if let Some(door) = door {
         door.absent.refuse()?;

@@ -8,6 +8,7 @@ mod effective;
 mod explain;
 mod front_door;
 mod run;
+mod schema;
 
 /// Does what was asked.
 pub(crate) fn dispatch(command: Command) -> Exit {
@@ -17,6 +18,7 @@ pub(crate) fn dispatch(command: Command) -> Exit {
         Command::Explain(explain) => explain::run(&explain),
         Command::FrontDoor(flags) => front_door::run(flags),
         Command::Run(run) => run::run(&crate::cli::Given::File(run.config)),
+        Command::Schema => schema::run(),
     }
 }
 
