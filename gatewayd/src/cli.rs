@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use gateway_config::value;
 
 /// The name under which the binary is a front door and nothing else.
@@ -36,6 +37,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  gatewayd check --files gateway.toml\n  gatewayd check front-door --cluster cluster.toml"
     )]
     Check(Check),
+    /// Print the script with which a shell completes the command line
+    #[command(
+        after_help = "Example:\n  gatewayd completions bash > /etc/bash_completion.d/gatewayd"
+    )]
+    Completions(Completions),
     /// Print a configuration with everything spelled out
     #[command(
         subcommand_precedence_over_arg = true,
@@ -72,6 +78,14 @@ pub(crate) struct Check {
     /// Say so when all is well
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
+}
+
+/// `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
 }
 
 /// `effective`.
@@ -237,7 +251,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
         Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject }) => {
             subject.door.as_ref().map(|Door::FrontDoor(door)| door)
         }
-        Command::Explain(_) | Command::Run(_) | Command::Schema => None,
+        Command::Completions(_) | Command::Explain(_) | Command::Run(_) | Command::Schema => None,
     };
     if let Some(door) = door {
         door.absent.refuse()?;
@@ -248,6 +262,11 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
         subject.is_one()?;
     }
     Ok(command)
+}
+
+/// What may be said, for those who describe it.
+pub(crate) fn grammar() -> clap::Command {
+    Cli::command()
 }
 
 /// Whether colours may be used on a stream that is, or is not, a terminal.

@@ -4,6 +4,7 @@ use crate::cli::Command;
 use crate::exit::Exit;
 
 mod check;
+mod completions;
 mod effective;
 mod explain;
 mod front_door;
@@ -14,6 +15,7 @@ mod schema;
 pub(crate) fn dispatch(command: Command) -> Exit {
     match command {
         Command::Check(check) => check::run(check),
+        Command::Completions(completions) => completions::run(&completions),
         Command::Effective(effective) => effective::run(effective),
         Command::Explain(explain) => explain::run(&explain),
         Command::FrontDoor(flags) => front_door::run(flags),
