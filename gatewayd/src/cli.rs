@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Print a configuration with everything spelled out
     #[command(
         subcommand_precedence_over_arg = true,
-        after_help = "Examples:\n  gatewayd effective gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001"
+        after_help = "Examples:\n  gatewayd effective --origin gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001"
     )]
     Effective(Effective),
     /// Explain the code of a diagnostic
@@ -93,6 +93,9 @@ pub(crate) struct Completions {
 pub(crate) struct Effective {
     #[command(flatten)]
     pub(crate) subject: Subject,
+    /// Say behind each setting where it was written; what a route takes from its pool is a default
+    #[arg(long, global = true)]
+    pub(crate) origin: bool,
 }
 
 /// What `check` and `effective` look at: a file, or a front door's flags.
@@ -248,7 +251,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
     let command = Cli::try_parse_from(completed(arguments.collect()))?.command;
     let door = match &command {
         Command::FrontDoor(door) => Some(door),
-        Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject }) => {
+        Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject, .. }) => {
             subject.door.as_ref().map(|Door::FrontDoor(door)| door)
         }
         Command::Completions(_) | Command::Explain(_) | Command::Run(_) | Command::Schema => None,
@@ -256,7 +259,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
     if let Some(door) = door {
         door.absent.refuse()?;
     }
-    if let Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject }) =
+    if let Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject, .. }) =
         &command
     {
         subject.is_one()?;
