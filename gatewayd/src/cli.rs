@@ -42,6 +42,9 @@ pub(crate) enum Command {
         after_help = "Example:\n  gatewayd completions bash > /etc/bash_completion.d/gatewayd"
     )]
     Completions(Completions),
+    /// Print what differs between two configurations, by what the change costs
+    #[command(after_help = "Example:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml")]
+    Diff(Diff),
     /// Print a configuration with everything spelled out
     #[command(
         subcommand_precedence_over_arg = true,
@@ -86,6 +89,20 @@ pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
+}
+
+/// `diff`.
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The configuration there is
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The one to come
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// For people, or for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }
 
 /// `effective`.
@@ -254,7 +271,11 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
         Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject, .. }) => {
             subject.door.as_ref().map(|Door::FrontDoor(door)| door)
         }
-        Command::Completions(_) | Command::Explain(_) | Command::Run(_) | Command::Schema => None,
+        Command::Completions(_)
+        | Command::Diff(_)
+        | Command::Explain(_)
+        | Command::Run(_)
+        | Command::Schema => None,
     };
     if let Some(door) = door {
         door.absent.refuse()?;

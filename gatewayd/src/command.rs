@@ -5,6 +5,7 @@ use crate::exit::Exit;
 
 mod check;
 mod completions;
+mod diff;
 mod effective;
 mod explain;
 mod front_door;
@@ -16,6 +17,7 @@ pub(crate) fn dispatch(command: Command) -> Exit {
     match command {
         Command::Check(check) => check::run(check),
         Command::Completions(completions) => completions::run(&completions),
+        Command::Diff(diff) => diff::run(diff),
         Command::Effective(effective) => effective::run(effective),
         Command::Explain(explain) => explain::run(&explain),
         Command::FrontDoor(flags) => front_door::run(flags),
