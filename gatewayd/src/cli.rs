@@ -45,6 +45,12 @@ pub(crate) enum Command {
     /// Print what differs between two configurations, by what the change costs
     #[command(after_help = "Example:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml")]
     Diff(Diff),
+    /// Print the page about the settings
+    #[command(
+        hide = true,
+        after_help = "Example:\n  gatewayd document > docs/settings.md"
+    )]
+    Document,
     /// Print a configuration with everything spelled out
     #[command(
         subcommand_precedence_over_arg = true,
@@ -273,6 +279,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
         }
         Command::Completions(_)
         | Command::Diff(_)
+        | Command::Document
         | Command::Explain(_)
         | Command::Run(_)
         | Command::Schema => None,

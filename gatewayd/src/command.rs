@@ -6,6 +6,7 @@ use crate::exit::Exit;
 mod check;
 mod completions;
 mod diff;
+mod document;
 mod effective;
 mod explain;
 mod front_door;
@@ -18,6 +19,7 @@ pub(crate) fn dispatch(command: Command) -> Exit {
         Command::Check(check) => check::run(check),
         Command::Completions(completions) => completions::run(&completions),
         Command::Diff(diff) => diff::run(diff),
+        Command::Document => document::run(),
         Command::Effective(effective) => effective::run(effective),
         Command::Explain(explain) => explain::run(&explain),
         Command::FrontDoor(flags) => front_door::run(flags),

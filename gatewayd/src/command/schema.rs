@@ -101,7 +101,7 @@ fn one_or_many(one: &Value) -> Value {
 }
 
 /// The bounds that a pattern does not hold.
-fn range(kind: Kind) -> Option<String> {
+pub(super) fn range(kind: Kind) -> Option<String> {
     match kind {
         Kind::Duration { min, max, .. } => Some(format!(
             "{} to {}",
@@ -120,7 +120,7 @@ fn range(kind: Kind) -> Option<String> {
 
 /// The default as a file would say it. A list without words, and a short form that is a list,
 /// stand for something that the sentence says.
-fn default(kind: Kind) -> Option<Value> {
+pub(super) fn default(kind: Kind) -> Option<Value> {
     match kind {
         Kind::Bool { default } => Some(json!(default)),
         Kind::Duration { default, .. } => default.map(|time| json!(value::write_duration(time))),
