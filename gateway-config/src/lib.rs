@@ -14,6 +14,7 @@ pub mod capability;
 mod check;
 mod cluster;
 pub mod codes;
+pub mod cost;
 mod diagnostic;
 mod dialect;
 mod document;

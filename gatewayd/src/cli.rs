@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use gateway_config::value;
 
 /// The name under which the binary is a front door and nothing else.
@@ -36,10 +37,24 @@ pub(crate) enum Command {
         after_help = "Examples:\n  gatewayd check --files gateway.toml\n  gatewayd check front-door --cluster cluster.toml"
     )]
     Check(Check),
+    /// Print the script with which a shell completes the command line
+    #[command(
+        after_help = "Example:\n  gatewayd completions bash > /etc/bash_completion.d/gatewayd"
+    )]
+    Completions(Completions),
+    /// Print what differs between two configurations, by what the change costs
+    #[command(after_help = "Example:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml")]
+    Diff(Diff),
+    /// Print the page about the settings
+    #[command(
+        hide = true,
+        after_help = "Example:\n  gatewayd document > docs/settings.md"
+    )]
+    Document,
     /// Print a configuration with everything spelled out
     #[command(
         subcommand_precedence_over_arg = true,
-        after_help = "Examples:\n  gatewayd effective gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001"
+        after_help = "Examples:\n  gatewayd effective --origin gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001"
     )]
     Effective(Effective),
     /// Explain the code of a diagnostic
@@ -53,6 +68,9 @@ pub(crate) enum Command {
     /// Serve a configuration file
     #[command(after_help = "Example:\n  gatewayd run --config /etc/gateway/gateway.toml")]
     Run(Run),
+    /// Print what a configuration file may say, as JSON Schema for editors
+    #[command(after_help = "Example:\n  gatewayd schema > gateway.schema.json")]
+    Schema,
 }
 
 /// `check`.
@@ -71,11 +89,36 @@ pub(crate) struct Check {
     pub(crate) verbose: bool,
 }
 
+/// `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// `diff`.
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The configuration there is
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The one to come
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// For people, or for programs
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
 /// `effective`.
 #[derive(Debug, Args)]
 pub(crate) struct Effective {
     #[command(flatten)]
     pub(crate) subject: Subject,
+    /// Say behind each setting where it was written; what a route takes from its pool is a default
+    #[arg(long, global = true)]
+    pub(crate) origin: bool,
 }
 
 /// What `check` and `effective` look at: a file, or a front door's flags.
@@ -231,20 +274,30 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
     let command = Cli::try_parse_from(completed(arguments.collect()))?.command;
     let door = match &command {
         Command::FrontDoor(door) => Some(door),
-        Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject }) => {
+        Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject, .. }) => {
             subject.door.as_ref().map(|Door::FrontDoor(door)| door)
         }
-        Command::Explain(_) | Command::Run(_) => None,
+        Command::Completions(_)
+        | Command::Diff(_)
+        | Command::Document
+        | Command::Explain(_)
+        | Command::Run(_)
+        | Command::Schema => None,
     };
     if let Some(door) = door {
         door.absent.refuse()?;
     }
-    if let Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject }) =
+    if let Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject, .. }) =
         &command
     {
         subject.is_one()?;
     }
     Ok(command)
+}
+
+/// What may be said, for those who describe it.
+pub(crate) fn grammar() -> clap::Command {
+    Cli::command()
 }
 
 /// Whether colours may be used on a stream that is, or is not, a terminal.

@@ -4,19 +4,27 @@ use crate::cli::Command;
 use crate::exit::Exit;
 
 mod check;
+mod completions;
+mod diff;
+mod document;
 mod effective;
 mod explain;
 mod front_door;
 mod run;
+mod schema;
 
 /// Does what was asked.
 pub(crate) fn dispatch(command: Command) -> Exit {
     match command {
         Command::Check(check) => check::run(check),
+        Command::Completions(completions) => completions::run(&completions),
+        Command::Diff(diff) => diff::run(diff),
+        Command::Document => document::run(),
         Command::Effective(effective) => effective::run(effective),
         Command::Explain(explain) => explain::run(&explain),
         Command::FrontDoor(flags) => front_door::run(flags),
         Command::Run(run) => run::run(&crate::cli::Given::File(run.config)),
+        Command::Schema => schema::run(),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::exit::Exit;
 mod access_file;
 mod cli;
 mod command;
+mod entries;
 mod exit;
 mod log;
 mod origin;

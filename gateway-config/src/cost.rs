@@ -1,0 +1,117 @@
+//! What a change of a setting costs those who are connected.
+//!
+//! A table beside the one of settings: whatever is not in it takes effect with the next request.
+
+use crate::settings::SETTINGS;
+
+/// What a change needs before it has its effect, the cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cost {
+    /// A reload: the next request sees it.
+    AtOnce,
+    /// A reload, and connections made after it.
+    NewConnections,
+    /// A listener bound anew.
+    Rebind,
+    /// Another process.
+    Restart,
+}
+
+/// The settings that cost more than a reload, with all below them.
+const COSTS: &[(&str, Cost)] = &[
+    ("admin", Cost::Restart),
+    ("limits.connections", Cost::NewConnections),
+    ("limits.connections_per_client", Cost::NewConnections),
+    ("limits.handshakes", Cost::NewConnections),
+    ("listeners", Cost::Rebind),
+    ("logs", Cost::Restart),
+    ("pools.*.http2", Cost::NewConnections),
+    ("pools.*.keep_idle", Cost::NewConnections),
+    ("pools.*.keep_requests", Cost::NewConnections),
+    ("pools.*.timeouts.connect", Cost::NewConnections),
+    ("pools.*.timeouts.tls", Cost::NewConnections),
+    ("pools.*.tls", Cost::NewConnections),
+    ("sites.*.tls", Cost::NewConnections),
+    ("tls", Cost::Rebind),
+    ("workers", Cost::Restart),
+];
+
+impl Cost {
+    /// What a change of this setting needs; names of the operator's stand where they are written.
+    #[must_use]
+    pub fn of(path: &[String]) -> Self {
+        let row = COSTS
+            .iter()
+            .find(|(pattern, _)| pattern.split('.').count() <= path.len() && agree(pattern, path));
+        row.map_or(Self::AtOnce, |(_, cost)| *cost)
+    }
+
+    /// Its group, in a word or two.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::AtOnce => "at once",
+            Self::NewConnections => "new connections",
+            Self::Rebind => "rebind",
+            Self::Restart => "restart",
+        }
+    }
+}
+
+/// Whether a setting holds values that are shown to nobody, itself or below it.
+#[must_use]
+pub fn is_secret(path: &[String]) -> bool {
+    let mut secrets = SETTINGS.iter().filter(|one| one.is_secret);
+    secrets.any(|one| agree(one.path, path))
+}
+
+/// Whether one is the other, or a table around it.
+fn agree(pattern: &str, path: &[String]) -> bool {
+    let mut pairs = pattern.split('.').zip(path);
+    pairs.all(|(part, name)| part == "*" || part == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> Vec<String> {
+        text.split('.').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_row_is_a_setting_and_none_lies_below_another() {
+        for (row, _) in COSTS {
+            assert!(SETTINGS.iter().any(|one| one.path == *row), "{row}");
+            let around = COSTS.iter().filter(|(other, _)| {
+                row.strip_prefix(other)
+                    .is_some_and(|rest| rest.starts_with('.'))
+            });
+            assert_eq!(around.count(), 0, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_setting_costs_what_its_table_costs() {
+        for (text, cost) in [
+            ("listeners.a.head.line", Cost::Rebind),
+            ("limits.connections", Cost::NewConnections),
+            ("limits.body_memory", Cost::AtOnce),
+            ("pools.p.timeouts.connect", Cost::NewConnections),
+            ("pools.p.timeouts.idle", Cost::AtOnce),
+            ("pools.p.timeouts", Cost::AtOnce),
+            ("sites.tls.hosts", Cost::AtOnce),
+            ("workers", Cost::Restart),
+        ] {
+            assert_eq!(Cost::of(&path(text)), cost, "{text}");
+        }
+    }
+
+    #[test]
+    fn values_of_fields_are_secret_in_every_spelling() {
+        assert!(is_secret(&path("sites.s.request_edits")));
+        assert!(is_secret(&path("sites.s.request_edits.set.authorization")));
+        assert!(!is_secret(&path("sites.s.request_edits.remove")));
+        assert!(!is_secret(&path("sites.s.hosts")));
+    }
+}

@@ -1,0 +1,192 @@
+//! `gatewayd diff OLD NEW`: what a change is, by what it costs.
+//!
+//! Compares what would be served, not what is written: spelling a default out changes nothing.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use gateway_config::Snapshot;
+use gateway_config::cost::{Cost, is_secret};
+use gateway_config::effective::to_toml;
+use serde_json::{Value, json};
+
+use super::print;
+use crate::cli::{Diff, Format, Given};
+use crate::entries::{Piece, pieces};
+use crate::exit::Exit;
+use crate::origin::Outcome;
+use crate::render;
+
+/// One setting that is not what it was; absent before or after, where its table comes or goes.
+#[derive(Debug, PartialEq, Eq)]
+struct Change {
+    cost: Cost,
+    path: Vec<String>,
+    old: Option<String>,
+    new: Option<String>,
+}
+
+/// Prints the changes; findings in either file go to the standard error.
+pub(super) fn run(diff: Diff) -> Exit {
+    let (Some(old), Some(new)) = (load(Given::File(diff.old)), load(Given::File(diff.new))) else {
+        return Exit::Configuration;
+    };
+    let changes = between(&old, &new);
+    print(&match diff.format {
+        Format::Json => document(&changes),
+        Format::Text => text(&changes),
+    })
+}
+
+fn load(given: Given) -> Option<Snapshot> {
+    let Outcome { sources, result } = given.load();
+    match result {
+        Ok(loaded) => Some(loaded.snapshot),
+        Err(found) => {
+            render::show(&found, &sources);
+            None
+        }
+    }
+}
+
+fn between(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
+    let mut old = entries(old);
+    let mut changes = Vec::new();
+    for (path, value) in entries(new) {
+        let before = old.remove(&path);
+        if before.as_ref() != Some(&value) {
+            changes.push(change(path, before, Some(value)));
+        }
+    }
+    changes.extend(
+        old.into_iter()
+            .map(|(path, value)| change(path, Some(value), None)),
+    );
+    changes.sort_by(|a, b| (a.cost, &a.path).cmp(&(b.cost, &b.path)));
+    changes
+}
+
+fn entries(snapshot: &Snapshot) -> BTreeMap<Vec<String>, String> {
+    let all = pieces(&to_toml(snapshot.model())).into_iter();
+    all.filter_map(|piece| match piece {
+        Piece::Setting(entry, _) => Some((entry.path, entry.value)),
+        Piece::Other(_) => None,
+    })
+    .collect()
+}
+
+/// A value that is shown to nobody is left out; that it changed is said.
+fn change(path: Vec<String>, old: Option<String>, new: Option<String>) -> Change {
+    let hidden = is_secret(&path);
+    let value = |value: Option<String>| value.map(|v| if hidden { "…".to_owned() } else { v });
+    Change {
+        cost: Cost::of(&path),
+        old: value(old),
+        new: value(new),
+        path,
+    }
+}
+
+fn text(changes: &[Change]) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for one in changes {
+        if last != Some(one.cost) {
+            let gap = if last.is_some() { "\n" } else { "" };
+            // Writing to a String does not fail.
+            let _ = writeln!(text, "{gap}{}{}:", one.cost.title(), remark(one.cost));
+            last = Some(one.cost);
+        }
+        let path = one.path.join(".");
+        let _ = match (&one.old, &one.new) {
+            (Some(old), Some(new)) => writeln!(text, "  ~ {path}: {old} → {new}"),
+            (None, Some(new)) => writeln!(text, "  + {path}: {new}"),
+            (old, None) => writeln!(text, "  - {path}: {}", old.as_deref().unwrap_or_default()),
+        };
+    }
+    text
+}
+
+/// What has to be known of a group besides its name.
+fn remark(cost: Cost) -> &'static str {
+    match cost {
+        Cost::Rebind => " (a reload refuses it so far; restart)",
+        _ => "",
+    }
+}
+
+fn document(changes: &[Change]) -> String {
+    let all: Vec<Value> = changes
+        .iter()
+        .map(|one| {
+            let mut fields = json!({ "cost": one.cost.title(), "path": one.path });
+            for (key, value) in [("old", &one.old), ("new", &one.new)] {
+                if let (Some(fields), Some(value)) = (fields.as_object_mut(), value) {
+                    fields.insert(key.to_owned(), json!(value));
+                }
+            }
+            fields
+        })
+        .collect();
+    format!("{:#}\n", json!({ "changes": all }))
+}
+
+#[cfg(test)]
+mod tests {
+    use gateway_config::{Sources, load_source};
+
+    use super::*;
+
+    const PLAIN: &str = "[listeners.a]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = \"a\"\n\
+                         pool = \"p\"\n[pools.p]\nnodes = [\"127.0.0.1:81\"]\n";
+
+    fn snapshot(text: &str) -> Snapshot {
+        let mut sources = Sources::default();
+        let id = sources.add("gateway.toml", text.to_owned());
+        load_source(id, &mut sources).unwrap().snapshot
+    }
+
+    #[test]
+    fn changes_stand_in_the_order_of_what_they_cost() {
+        let new = PLAIN.replace(":80", ":82") + "keep_idle = \"9s\"\nqueue_wait = \"1s\"\n";
+        let changes = between(&snapshot(PLAIN), &snapshot(&format!("workers = 2\n{new}")));
+        assert_eq!(
+            text(&changes),
+            "at once:\n  ~ pools.p.queue_wait: \"5s\" → \"1s\"\n\n\
+             new connections:\n  ~ pools.p.keep_idle: \"4s\" → \"9s\"\n\n\
+             rebind (a reload refuses it so far; restart):\n  \
+             ~ listeners.a.bind: \"127.0.0.1:80\" → \"127.0.0.1:82\"\n\n\
+             restart:\n  + workers: 2\n"
+        );
+        assert!(document(&changes).contains("\"cost\": \"new connections\""));
+    }
+
+    #[test]
+    fn nothing_differs_from_itself() {
+        for file in [
+            include_str!("../../../tests/config/door.effective.toml"),
+            include_str!("../../../tests/config/edge.effective.toml"),
+            include_str!("../../../tests/config/furnished.effective.toml"),
+            PLAIN,
+        ] {
+            let one = snapshot(file);
+            assert_eq!(between(&one, &one), []);
+            assert_eq!(between(&one, &snapshot(&to_toml(one.model()))), []);
+        }
+    }
+
+    #[test]
+    fn a_secret_that_changed_is_not_shown() {
+        let edit = |value| {
+            let edits = format!("request_edits = {{ set = {{ authorization = \"{value}\" }} }}\n");
+            snapshot(&PLAIN.replace("[pools", &(edits + "[pools")))
+        };
+        let changes = between(&edit("first"), &edit("second"));
+        assert_eq!(changes.len(), 1);
+        let shown = text(&changes) + &document(&changes);
+        assert!(
+            !shown.contains("first") && !shown.contains("second"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! `gatewayd document`: the settings table as the page in `docs/`.
+//!
+//! Hidden, since it is for those who change the table; a test holds the page to it.
+
+use std::fmt::Write;
+
+use gateway_config::cost::Cost;
+use gateway_config::settings::{Kind, SETTINGS};
+
+use super::print;
+use super::schema::{default, range};
+use crate::exit::Exit;
+
+const HEAD: &str = "# Settings\n\n\
+    Generated from the settings table by `gatewayd document`; do not edit. `*` stands for a name of\n\
+    yours, or for an entry of a list. The last column says what a change needs.\n\n\
+    | setting | what it does | default | takes | a change needs |\n|---|---|---|---|---|\n";
+
+/// Prints the page.
+pub(super) fn run() -> Exit {
+    print(&text())
+}
+
+fn text() -> String {
+    let mut text = HEAD.to_owned();
+    for one in SETTINGS {
+        let default = default(one.kind).map_or_else(String::new, |value| format!("`{value}`"));
+        let range = match one.short() {
+            Kind::Integer { min, max, .. } | Kind::Integers { min, max } => {
+                format!("{min} to {max}")
+            }
+            Kind::Word { words, .. } | Kind::Words { words, .. } => words.join(", "),
+            kind => range(kind).unwrap_or_default(),
+        };
+        let path: Vec<String> = one.path.split('.').map(str::to_owned).collect();
+        let sentence = one.sentence.replace('|', "\\|");
+        let cost = match one.path.starts_with("front_door") {
+            true => "what its listener, site or pool needs",
+            false => Cost::of(&path).title(),
+        };
+        // Writing to a String does not fail.
+        let _ = writeln!(
+            text,
+            "| `{}` | {sentence} | {default} | {range} | {cost} |",
+            one.path
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_the_one_of_the_table() {
+        let page = include_str!("../../../docs/settings.md");
+        assert!(
+            text() == page,
+            "docs/settings.md is not what `gatewayd document` prints"
+        );
+    }
+}
