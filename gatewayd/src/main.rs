@@ -16,6 +16,11 @@ mod origin;
 mod process;
 mod render;
 mod signals;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the reload is to keep its snapshots here")
+)]
+mod state;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
