@@ -21,6 +21,7 @@ mod signals;
     expect(dead_code, reason = "the reload is to keep its snapshots here")
 )]
 mod state;
+mod systemd;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;

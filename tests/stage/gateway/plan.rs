@@ -1,6 +1,6 @@
 //! How a gateway is to be started.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use nix::unistd::Pid;
@@ -156,6 +156,16 @@ impl Plan {
         let start = std::mem::take(&mut self.start);
         self.start = vec!["-c".into(), limit.into(), program.into()];
         self.start.extend(start);
+        self
+    }
+
+    /// Starts it with this in its environment.
+    #[must_use]
+    pub fn told(mut self, name: &str, value: &OsStr) -> Self {
+        let mut said = OsString::from(format!("{name}="));
+        said.push(value);
+        let program = std::mem::replace(&mut self.program, "env".into());
+        self.start.splice(0..0, [said, program.into()]);
         self
     }
 
