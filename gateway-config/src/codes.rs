@@ -138,8 +138,6 @@ codes! {
         "The door appends the peer's address to what the client sent, so the first entries are whatever the client wrote. That is right behind a load balancer that clients cannot go round, and wrong everywhere else.";
     NO_UPSTREAM_PARTS = 408, "an upstream that is not NAME=ADDR",
         "The part before the first `=` is the node's name, which is also the TLS server name; the part behind it is its address. Neither may be empty.";
-    REFUSED_FLAG = 409, "a flag that this front door does not have",
-        "The front door holds no credential and starts no second listener of its own, so it cannot ask a cluster for its nodes. Edit the node list and reload.";
     SHARD_GAP = 501, "shards that no node starts with",
         "The cluster's nodes would refuse this file, because the shards named have no primary. The door needs names and addresses only, so it goes on.";
     SHARD_OVERLAP = 502, "shards that two nodes start with",

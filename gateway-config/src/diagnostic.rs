@@ -131,20 +131,23 @@ impl Diagnostic {
     }
 }
 
-/// A text whose control characters are escaped, so that a name from a file cannot draw on a terminal.
+/// A text whose control characters are escaped, so that a name from a file cannot draw on a
+/// terminal, and that ends after [`LONGEST`], so that it cannot fill a log.
 fn one_line(text: String) -> String {
-    if text.chars().any(char::is_control) {
-        text.chars()
-            .flat_map(|c| {
-                let escaped = c.is_control().then(|| c.escape_debug());
-                let plain = (!c.is_control()).then_some(c);
-                escaped.into_iter().flatten().chain(plain)
-            })
-            .collect()
-    } else {
-        text
+    let is_long = text.chars().nth(LONGEST).is_some();
+    if !is_long && !text.chars().any(char::is_control) {
+        return text;
     }
+    let escaped = text.chars().take(LONGEST).flat_map(|c| {
+        let escaped = c.is_control().then(|| c.escape_debug());
+        let plain = (!c.is_control()).then_some(c);
+        escaped.into_iter().flatten().chain(plain)
+    });
+    escaped.chain(is_long.then_some('…')).collect()
 }
+
+/// Most characters of a title, a label or a cure.
+const LONGEST: usize = 400;
 
 /// The findings of one run.
 #[derive(Debug, Default)]
@@ -186,6 +189,12 @@ mod tests {
         let one = Diagnostic::error(codes::BAD_NAME, "a\u{1b}[31m\n`é`").help("\t");
         assert_eq!(one.title, "a\\u{1b}[31m\\n`é`");
         assert_eq!(one.help.as_deref(), Some("\\t"));
+    }
+
+    #[test]
+    fn a_value_that_is_quoted_cannot_fill_a_log() {
+        let one = Diagnostic::error(codes::BAD_ADDRESS, "é".repeat(1_000_000));
+        assert_eq!(one.title, "é".repeat(LONGEST) + "…");
     }
 
     #[test]

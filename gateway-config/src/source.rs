@@ -97,7 +97,7 @@ impl Sources {
     /// Those of reading; [`io::ErrorKind::InvalidData`] for a file that is not UTF-8 or is larger
     /// than [`MAX_BYTES`].
     pub fn open(&mut self, path: &Path) -> io::Result<SourceId> {
-        let name = path.display().to_string();
+        let name = self.shown(path).display().to_string();
         if let Some(known) = self.all.iter().position(|one| one.name == name) {
             return Ok(SourceId(known));
         }
@@ -111,6 +111,16 @@ impl Sources {
             io::Error::new(io::ErrorKind::InvalidData, "the file is not UTF-8 text")
         })?;
         Ok(self.push(name, std::path::absolute(path)?, text))
+    }
+
+    /// A path as whoever gave the paths so far would write it.
+    fn shown(&self, path: &Path) -> PathBuf {
+        let beside = |one: &Source| {
+            let rest = path.strip_prefix(one.path.parent()?).ok()?;
+            Some(Path::new(&one.name).parent()?.join(rest))
+        };
+        let known = self.all.iter().find_map(beside);
+        known.unwrap_or_else(|| path.to_owned())
     }
 
     /// What the text is called: a path as it was given, or `command line`.

@@ -19,6 +19,7 @@ mod http2;
 mod identity;
 mod lifecycle;
 mod logs;
+mod refusals;
 mod reload;
 mod retry;
 mod rotation;
