@@ -166,9 +166,14 @@ impl Findings {
         self.all.iter().any(|one| one.severity == Severity::Error)
     }
 
-    /// Drops the findings with these codes.
-    pub(crate) fn forget(&mut self, codes: impl Fn(Code) -> bool) {
-        self.all.retain(|one| !codes(one.code));
+    /// Whether one of them has this code.
+    pub(crate) fn has(&self, code: Code) -> bool {
+        self.all.iter().any(|one| one.code == code)
+    }
+
+    /// Drops findings.
+    pub(crate) fn forget(&mut self, which: impl Fn(&Diagnostic) -> bool) {
+        self.all.retain(|one| !which(one));
     }
 
     /// All of them: errors first, each kind by place.
