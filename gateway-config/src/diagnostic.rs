@@ -171,6 +171,14 @@ impl Findings {
         self.all.iter().any(|one| one.code == code)
     }
 
+    /// Where the findings with this code are.
+    pub(crate) fn places(&self, code: Code) -> Vec<Place> {
+        let all = self.all.iter().filter(|one| one.code == code);
+        all.flat_map(|one| &one.labels)
+            .map(|label| label.place.clone())
+            .collect()
+    }
+
     /// Drops findings.
     pub(crate) fn forget(&mut self, which: impl Fn(&Diagnostic) -> bool) {
         self.all.retain(|one| !which(one));

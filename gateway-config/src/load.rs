@@ -93,6 +93,9 @@ pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, V
         return Err(findings.into_sorted());
     };
     let (model, files) = check(sources, &origin, &file, &mut findings);
+    for place in findings.places(codes::SECRET_IN_FILE) {
+        sources.mask(&place);
+    }
     findings.forget(|found| walked.doubts.explain(found));
     if findings.has(codes::UNDEFINED) {
         // It was meant by a reference that leads nowhere.

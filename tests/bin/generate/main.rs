@@ -1,6 +1,7 @@
 //! `cargo xtask generate`: every file of the checkout that is made from the gateway.
 //!
-//! `--check` writes nothing and names the files that are stale.
+//! `--check` writes nothing and names the files that are stale. `--incumbents` first asks nginx,
+//! HAProxy and Caddy again, those of them that are installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use gateway_tests::gateway::runs;
 
 mod codes;
 mod goldens;
+mod incumbents;
+mod mistakes;
 
 /// A file as it should be; nothing, where there should be none.
 type Page = (PathBuf, Option<String>);
@@ -20,7 +23,8 @@ fn main() -> ExitCode {
     let done = match arguments.as_slice() {
         [] => write(),
         ["--check"] => check(),
-        _ => Err("usage: cargo xtask generate [--check]".to_owned()),
+        ["--incumbents"] => incumbents::ask().and_then(|()| write()),
+        _ => Err("usage: cargo xtask generate [--check | --incumbents]".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -38,6 +42,7 @@ fn pages() -> Result<Vec<Page>, String> {
         document("settings.md", &["document"]),
         document("gateway.schema.json", &["schema"]),
         (docs("diagnostics.md"), Some(codes::page(&goldens)?)),
+        (docs("mistakes.md"), Some(mistakes::page(&goldens)?)),
     ];
     pages.extend(goldens::pages(&goldens));
     Ok(pages)
