@@ -37,7 +37,14 @@ pub(crate) static ALL: [Incumbent; 3] = [
         file: "nginx.conf",
         check: &["-t", "-e", "stderr", "-p", ".", "-c", "nginx.conf"],
         version: &["-v"],
-        keep: |line| Some(without_between(line, "] ", ": ")),
+        keep: |line| {
+            let level = line.find(" [").filter(|_| line.contains('#'));
+            let line = level.and_then(|at| line.get(at + 1..)).unwrap_or(line);
+            Some(match line.split_once("] ") {
+                Some((level, rest)) => format!("{level}] {}", without_between(rest, "", ": ")),
+                None => line.to_owned(),
+            })
+        },
         is_finding: |line| line.contains("[emerg] ") || line.contains("[warn] "),
     },
     Incumbent {
@@ -46,13 +53,11 @@ pub(crate) static ALL: [Incumbent; 3] = [
         file: "haproxy.cfg",
         check: &["-c", "-f", "haproxy.cfg"],
         version: &["-v"],
-        keep: |line| {
-            let is_start = line.starts_with("[NOTICE]");
-            (!is_start).then(|| without_between(line, "]    (", " : ").replace("]    ( : ", "] "))
-        },
+        keep: |line| (!line.starts_with("[NOTICE]")).then(|| without_between(line, "(", ") : ")),
         is_finding: |line| {
             let is_sum = line.contains("rrors found in") || line.contains("rror(s) found in");
-            (line.starts_with("[ALERT]") || line.starts_with("[WARNING]")) && !is_sum
+            let is_told = line.starts_with("[ALERT]") || line.starts_with("[WARNING]");
+            is_told && !is_sum || line.contains("will not start")
         },
     },
     Incumbent {
@@ -72,17 +77,13 @@ pub(crate) static ALL: [Incumbent; 3] = [
     },
 ];
 
-/// A line without what stands behind `from`, up to `to`.
+/// A line without its first piece from `from` to the end of `to`, where it has both.
 fn without_between(line: &str, from: &str, to: &str) -> String {
     let parts = line
         .split_once(from)
         .and_then(|(before, rest)| Some((before, rest.split_once(to)?.1)));
     match parts {
-        // A time may stand before the level.
-        Some((before, behind)) => {
-            let level = before.find('[').and_then(|at| before.get(at..));
-            format!("{}{from}{behind}", level.unwrap_or(before))
-        }
+        Some((before, behind)) => format!("{before}{behind}"),
         None => line.to_owned(),
     }
 }
