@@ -1,12 +1,12 @@
-//! `generate`: builds the gateway, then has every file written that is made from it.
+//! `generate`: builds what [`test`](crate::test) builds, then has every file written that is made
+//! from it.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::process::{program, run as run_program};
+use crate::test::BUILD;
 use crate::{Result, vendor};
-
-const BUILD: &str = "build --locked -p gatewayd -p gateway-tests --bins";
 
 /// Passes `arguments` through.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {

@@ -47,7 +47,7 @@ pub(crate) const QUICK: &[Step] = &[
 
 const CLIPPY: &str = "clippy --locked --workspace --all-targets -- -D warnings";
 /// All targets at once, so that tests and the binaries they start share one build.
-const BUILD: &str = "build --locked --workspace --all-targets";
+pub(crate) const BUILD: &str = "build --locked --workspace --all-targets";
 const TEST: &str = "test --locked --workspace --all-targets";
 const DOC_TEST: &str = "test --locked --workspace --doc";
 const DOC: &str = "doc --locked --workspace --no-deps --document-private-items";

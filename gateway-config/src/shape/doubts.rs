@@ -3,6 +3,8 @@
 //! A setting under an unknown name, or with a value of a wrong kind, was meant to be there. What
 //! its absence leads to would go away with it, so it is not told: it is asked of the table that
 //! has a name, like a pool, whether anything in it is in doubt.
+//!
+//! Source: adr/0024.
 
 use std::ops::Range;
 

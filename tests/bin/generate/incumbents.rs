@@ -1,7 +1,7 @@
 //! Asks nginx, HAProxy and Caddy what they say to a mistake, and keeps it with their version.
 //!
 //! What is kept is what they print, without times, process ids and lines about the start. It is
-//! made on a machine that has them, and read by [`mistakes`](crate::mistakes) everywhere.
+//! made on a machine that has them, and read by [`mistakes`] everywhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};

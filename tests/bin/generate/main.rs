@@ -2,6 +2,8 @@
 //!
 //! `--check` writes nothing and names the files that are stale. `--incumbents` first asks nginx,
 //! HAProxy and Caddy again, those of them that are installed.
+//!
+//! Source: adr/0023.
 
 use std::fs;
 use std::path::{Path, PathBuf};
