@@ -36,6 +36,7 @@ mod shape;
 mod snapshot;
 mod source;
 pub mod spelling;
+mod syntax;
 pub mod target;
 pub mod template;
 pub mod value;

@@ -46,10 +46,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml")]
     Diff(Diff),
     /// Print the page about the settings
-    #[command(
-        hide = true,
-        after_help = "Example:\n  gatewayd document > docs/settings.md"
-    )]
+    #[command(hide = true)]
     Document,
     /// Print a configuration with everything spelled out
     #[command(
@@ -162,8 +159,8 @@ pub(crate) enum Format {
 /// `explain`.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The code, as in `error[G0302]`
-    pub(crate) code: String,
+    /// The code, as in `error[G0302]`; all of them when absent
+    pub(crate) code: Option<String>,
 }
 
 /// `run`.

@@ -20,6 +20,7 @@ mod http2;
 mod identity;
 mod lifecycle;
 mod logs;
+mod refusals;
 mod reload;
 mod retry;
 mod rotation;

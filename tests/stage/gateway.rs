@@ -26,7 +26,7 @@ pub use effective::{Effective, duration};
 pub use front::Front;
 pub use metrics::Metrics;
 pub use plan::Plan;
-pub use process::{Ended, binary, runs};
+pub use process::{Ended, binary, runs, runs_in};
 use process::{Process, spawn};
 
 /// A gateway process under way.
@@ -60,7 +60,7 @@ impl Door {
         trust: Option<Trust>,
         meanwhile: impl FnOnce(Pid),
     ) -> Self {
-        let mut child = spawn(program, arguments, stdin);
+        let mut child = spawn(program, arguments, scratch.path(), stdin);
         let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
         let access = Lines::follow(child.stdout.take().expect("a piped stdout"));
         let process = Process::new(child);

@@ -12,6 +12,7 @@
     reason = "test support: a failed stage is a failed test"
 )]
 
+pub mod case;
 pub mod certs;
 pub mod client;
 pub mod clock;

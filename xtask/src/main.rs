@@ -9,6 +9,7 @@ mod check;
 mod citations;
 mod demo;
 mod deny;
+mod generate;
 mod names;
 mod process;
 mod report;
@@ -32,6 +33,7 @@ usage: cargo xtask COMMAND
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
+  generate [--check] every file that is made from the gateway; with --check it names those that are stale
   arch               the arrows between rooms and between modules
   size               sizes, names, citations, and traces of a machine
   review [BASE]      the numbers to look at before saying yes (BASE: main's last commit)
@@ -57,6 +59,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "arch" => arch::run(&root)?,
         "check" => check::run(&root)?,
         "demo" => return demo::run(&root, rest),
+        "generate" => generate::run(&root, rest)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),
         "review" => review::run(&root, rest)?,
         "size" => size::run(&root)?,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
-use crate::{Result, arch, deny, size, vendor};
+use crate::{Result, arch, deny, generate, size, vendor};
 
 /// One line of the summary: a name, and how to do it.
 pub(crate) struct Step {
@@ -28,6 +28,7 @@ const ALL: &[Step] = &[
     step("test of xtask", |root| cargo(root, XTASK_TEST)),
     step("clippy", |root| cargo(root, CLIPPY)),
     step("build", |root| cargo(root, BUILD)),
+    step("generated", |root| generate::check(root).map(done)),
     step("test", |root| cargo(root, TEST)),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
@@ -46,7 +47,7 @@ pub(crate) const QUICK: &[Step] = &[
 
 const CLIPPY: &str = "clippy --locked --workspace --all-targets -- -D warnings";
 /// All targets at once, so that tests and the binaries they start share one build.
-const BUILD: &str = "build --locked --workspace --all-targets";
+pub(crate) const BUILD: &str = "build --locked --workspace --all-targets";
 const TEST: &str = "test --locked --workspace --all-targets";
 const DOC_TEST: &str = "test --locked --workspace --doc";
 const DOC: &str = "doc --locked --workspace --no-deps --document-private-items";

@@ -131,9 +131,15 @@ fn document(changes: &[Change]) -> String {
     format!("{:#}\n", json!({ "changes": all }))
 }
 
+/// The configurations of the properties of `gateway-config`.
+#[cfg(test)]
+#[path = "../../../gateway-config/tests/properties/tables.rs"]
+mod tables;
+
 #[cfg(test)]
 mod tests {
     use gateway_config::{Sources, load_source};
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -141,9 +147,25 @@ mod tests {
                          pool = \"p\"\n[pools.p]\nnodes = [\"127.0.0.1:81\"]\n";
 
     fn snapshot(text: &str) -> Snapshot {
+        loaded(text).unwrap()
+    }
+
+    fn loaded(text: &str) -> Option<Snapshot> {
         let mut sources = Sources::default();
         let id = sources.add("gateway.toml", text.to_owned());
-        load_source(id, &mut sources).unwrap().snapshot
+        load_source(id, &mut sources)
+            .ok()
+            .map(|loaded| loaded.snapshot)
+    }
+
+    proptest! {
+        #[test]
+        fn no_configuration_differs_from_itself(one in tables::tables(), other in tables::tables()) {
+            let (Some(one), Some(other)) = (loaded(&one), loaded(&other)) else { return Ok(()) };
+            prop_assert_eq!(between(&one, &one), []);
+            prop_assert_eq!(between(&one, &other).is_empty(), one == other);
+            prop_assert_eq!(between(&one, &other).len(), between(&other, &one).len());
+        }
     }
 
     #[test]

@@ -28,12 +28,6 @@ fn again(given: &Given) -> Result<Snapshot, String> {
     let Outcome { sources, result } = given.load_with_files();
     match result {
         Ok(loaded) => Ok(loaded.snapshot),
-        Err(found) => {
-            let lines: Vec<String> = found
-                .iter()
-                .map(|one| one.first_line(&sources).to_string())
-                .collect();
-            Err(lines.join("\n"))
-        }
+        Err(found) => Err(render::lines(&found, &sources)),
     }
 }

@@ -72,20 +72,23 @@ impl Plan {
         plan
     }
 
-    /// `gatewayd run --config` with this text.
+    /// `gatewayd run --config gateway.toml` with this text, in the directory where that lies.
     #[must_use]
     pub fn configured(text: &str) -> Self {
-        let scratch = Scratch::new();
-        let file = scratch.file("gateway.toml", text);
-        Self {
-            program: binary(),
-            start: vec!["run".into(), "--config".into(), file.into()],
-            flags: Vec::new(),
-            scratch,
-            waits_for_nodes: false,
-            trust: None,
-            inherits: None,
-        }
+        let mut plan = Self::bare();
+        let _ = plan.scratch.file("gateway.toml", text);
+        plan.start = ["run", "--config", "gateway.toml"].map(Into::into).into();
+        plan
+    }
+
+    /// The same from a folder, `conf.d`, in which this text is the one file.
+    #[must_use]
+    pub fn configured_by_folder(text: &str) -> Self {
+        let mut plan = Self::bare();
+        std::fs::create_dir(plan.path("conf.d")).expect("a directory in our own");
+        let _ = plan.scratch.file("conf.d/gateway.toml", text);
+        plan.start = ["run", "--config", "conf.d"].map(Into::into).into();
+        plan
     }
 
     /// Calls the binary by another name, without naming a subcommand.

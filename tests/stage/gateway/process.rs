@@ -98,8 +98,17 @@ impl Drop for Process {
 /// When it does not end by itself.
 #[track_caller]
 pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
+    runs_in(Path::new("."), arguments)
+}
+
+/// The same in a directory.
+///
+/// # Panics
+/// When it does not end by itself.
+#[track_caller]
+pub fn runs_in(directory: &Path, arguments: &[impl AsRef<Path>]) -> Ended {
     let arguments: Vec<OsString> = arguments.iter().map(|a| a.as_ref().into()).collect();
-    let mut child = spawn(&binary(), &arguments, Stdio::null());
+    let mut child = spawn(&binary(), &arguments, directory, Stdio::null());
     let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
     let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
     let process = Process::new(child);
@@ -116,9 +125,15 @@ pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
     }
 }
 
-pub(super) fn spawn(program: &Path, arguments: &[OsString], stdin: Stdio) -> Child {
+pub(super) fn spawn(
+    program: &Path,
+    arguments: &[OsString],
+    directory: &Path,
+    stdin: Stdio,
+) -> Child {
     Command::new(program)
         .args(arguments)
+        .current_dir(directory)
         .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
