@@ -42,7 +42,7 @@ pub mod value;
 
 pub use capability::Capability;
 pub use diagnostic::{Diagnostic, Label, Severity};
-pub use files::{FileRole, NamedFile, check_files};
+pub use files::{FileRole, NamedFile, check_files, pairs};
 pub use load::{load, load_all, load_source, load_sources};
 pub use origins::Origins;
 pub use snapshot::{Found, Loaded, Snapshot};

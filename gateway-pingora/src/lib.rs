@@ -5,6 +5,7 @@
 
 mod body_memory;
 mod capability;
+mod certificates;
 mod client;
 mod clock;
 mod connection;
@@ -35,5 +36,6 @@ mod translate;
 mod worker;
 
 pub use capability::CAPABILITIES;
+pub use certificates::check_certificates;
 pub use engine::Engine;
 pub use fault::Fault;

@@ -78,7 +78,7 @@ pub(crate) enum Command {
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
-    /// Also look into the certificates and keys it names
+    /// Also look at the files it names: certificates, keys, directories, logs
     #[arg(long, global = true)]
     pub(crate) files: bool,
     /// For people, or for programs
