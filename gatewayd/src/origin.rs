@@ -11,7 +11,7 @@ use gateway_config::capability::unserved;
 use gateway_config::front_door::{self, FrontDoor, Process};
 use gateway_config::model::AccessLog;
 use gateway_config::{
-    Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load, value,
+    Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all, value,
 };
 use gateway_pingora::{CAPABILITIES, check_certificates};
 
@@ -30,7 +30,10 @@ impl Given {
     pub(crate) fn load(&self) -> Outcome {
         let mut sources = Sources::default();
         let result = match self {
-            Self::File(path) => load(path, &mut sources),
+            Self::Files(paths) => {
+                let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+                load_all(&paths, &mut sources)
+            }
             Self::FrontDoor(flags) => {
                 let (door, process, wrong) = options(flags, &mut sources);
                 let expanded = front_door::expand(&door, &process, &mut sources);

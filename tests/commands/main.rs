@@ -8,3 +8,4 @@
 )]
 
 mod named_files;
+mod several_files;

@@ -28,17 +28,19 @@ struct Change {
 
 /// Prints the changes; findings in either file go to the standard error.
 pub(super) fn run(diff: Diff) -> Exit {
-    let (Some(old), Some(new)) = (load(Given::File(diff.old)), load(Given::File(diff.new))) else {
+    let format = diff.format;
+    let (old, new) = diff.given();
+    let (Some(old), Some(new)) = (load(&old), load(&new)) else {
         return Exit::Configuration;
     };
     let changes = between(&old, &new);
-    print(&match diff.format {
+    print(&match format {
         Format::Json => document(&changes),
         Format::Text => text(&changes),
     })
 }
 
-fn load(given: Given) -> Option<Snapshot> {
+fn load(given: &Given) -> Option<Snapshot> {
     let Outcome { sources, result } = given.load();
     match result {
         Ok(loaded) => Some(loaded.snapshot),
