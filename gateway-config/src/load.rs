@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::dialect;
 use crate::document;
 use crate::raw;
+use crate::secrets;
 use crate::shape::{self, Walked};
 use crate::snapshot::{Loaded, Snapshot};
 use crate::source::{Origin, SourceId, Sources};
@@ -80,6 +81,14 @@ pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, V
     let text = |id: &SourceId| (*id, sources.text(*id).to_owned());
     let texts: Vec<(SourceId, String)> = ids.iter().map(text).collect();
     let (origin, root) = document::read(&texts, sources, &mut findings);
+    if findings.refuse() {
+        // What is not in the tree, or only once, is not met on the way through it.
+        for (id, text) in &texts {
+            for span in secrets::in_broken(text) {
+                sources.mask(&sources.place(*id, span));
+            }
+        }
+    }
     let Some(root) = root else {
         return Err(findings.into_sorted());
     };

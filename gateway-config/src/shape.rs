@@ -11,6 +11,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::names;
+use crate::secrets;
 use crate::settings::{Kind, RENAMED, SETTINGS, Setting};
 use crate::source::{Origin, Place, Sources};
 
@@ -29,7 +30,7 @@ pub(crate) struct Shape {
 pub(crate) struct Walked {
     /// What was found.
     pub(crate) shape: Shape,
-    /// Where values stand that are shown to nobody.
+    /// Where values stand that are shown to nobody, also in a text that is refused.
     pub(crate) secrets: Vec<Place>,
 }
 
@@ -82,25 +83,34 @@ impl Walk<'_> {
             let known = self.children.get(pattern).and_then(|all| all.get(name));
             match known.copied() {
                 Some(setting) => self.setting(setting, value, &join(shown, name)),
-                None => self.unknown(key, pattern, shown),
+                None => {
+                    // It may have been meant to be a secret, or to be around one.
+                    if value.get_ref().is_table() {
+                        self.hide(value);
+                    }
+                    self.unknown(key, pattern, shown);
+                }
             }
         }
     }
 
     fn setting(&mut self, setting: &'static Setting, value: &Spanned<DeValue<'_>>, shown: &str) {
-        if setting.is_secret {
-            match value.get_ref() {
-                DeValue::Table(all) => {
-                    let places = all
-                        .iter()
-                        .map(|(_, one)| self.place(one))
-                        .collect::<Vec<_>>();
-                    self.secrets.extend(places);
-                }
-                _ => self.secrets.push(self.place(value)),
-            }
+        let is_text = matches!(value.get_ref(), DeValue::Array(_) | DeValue::String(_));
+        let may_be = is_text && secrets::is_around(setting.path);
+        if setting.is_secret || may_be {
+            self.hide(value);
         }
         self.value(setting.path, setting.kind, value, shown);
+    }
+
+    /// Remembers where a value stands that is shown to nobody, each of several for itself.
+    fn hide(&mut self, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Array(all) => all.iter().for_each(|one| self.hide(one)),
+            DeValue::Boolean(_) => {}
+            DeValue::Table(all) => all.iter().for_each(|(_, one)| self.hide(one)),
+            _ => self.secrets.push(self.place(value)),
+        }
     }
 
     /// A value of a kind; the settings below it, if there are any, are those below `path`.

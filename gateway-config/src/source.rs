@@ -164,7 +164,8 @@ impl Sources {
         }
     }
 
-    /// Hides what a place says from everybody who shows the text; the place stays.
+    /// Hides what a place says from everybody who shows the text; the place stays, and so do the
+    /// quotes of a text, so that the whole remains TOML.
     pub(crate) fn mask(&mut self, place: &Place) {
         let Some(one) = self.all.get_mut(place.source.0) else {
             return;
@@ -172,8 +173,14 @@ impl Sources {
         let Some(written) = one.text.get(place.span.clone()) else {
             return;
         };
+        let quotes = written.len() - written.trim_start_matches(['"', '\'']).len();
+        let quotes = quotes.min(3).min(written.len() / 2);
+        let inside = place.span.start + quotes..place.span.end - quotes;
+        let Some(written) = one.text.get(inside.clone()) else {
+            return;
+        };
         let masked = stars(written);
-        one.text.replace_range(place.span.clone(), &masked);
+        one.text.replace_range(inside, &masked);
     }
 
     /// A path written in a text, seen from where the text lies.

@@ -8,4 +8,5 @@
 )]
 
 mod named_files;
+mod secrets;
 mod several_files;
