@@ -9,6 +9,7 @@ mod check;
 mod citations;
 mod demo;
 mod deny;
+mod editors;
 mod names;
 mod process;
 mod report;
@@ -31,6 +32,7 @@ usage: cargo xtask COMMAND
   demo [--once]      three stand-in nodes and a front door; with --once the story plays and checks itself
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
+  editors            the schema, as two editors' tools understand it
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
   arch               the arrows between rooms and between modules
   size               sizes, names, citations, and traces of a machine
@@ -57,6 +59,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "arch" => arch::run(&root)?,
         "check" => check::run(&root)?,
         "demo" => return demo::run(&root, rest),
+        "editors" => editors::run(&root)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),
         "review" => review::run(&root, rest)?,
         "size" => size::run(&root)?,
