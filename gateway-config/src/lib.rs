@@ -30,6 +30,7 @@ mod origins;
 mod pattern;
 mod raw;
 mod routing;
+pub mod schema;
 mod secrets;
 mod segment;
 pub mod settings;
