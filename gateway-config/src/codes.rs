@@ -157,9 +157,17 @@ codes! {
     KEY_TOO_OPEN = 601, "a private key that others may read",
         "Whoever reads the key can pretend to be this listener. `chmod 600` the file; when it must be shared, share it through its owner.";
     UNREADABLE_FILE = 602, "a file that cannot be read",
-        "A certificate, key or CA file named in the configuration is not there or not open to this user.";
+        "A file or directory named in the configuration is not there, is something else than it should be, or is not open to this user. A log may be made where it is not there; its directory is not made.";
     NOTHING_IN_FILE = 603, "a file without what it should hold",
-        "The file was read and holds no PEM block of the kind that belongs there: `CERTIFICATE` for a chain or CA file, a `PRIVATE KEY` for a key.";
+        "The file was read and holds no PEM block of the kind that belongs there: `CERTIFICATE` for a chain or CA file, a `PRIVATE KEY` without a passphrase for a key. A page that is empty is a warning: clients would get nothing.";
+    KEY_MISFIT = 604, "a private key that does not fit its certificate",
+        "A handshake shows the first certificate of the chain and proves that it owns its key. This key belongs to another certificate, so every handshake would fail. Often the files of two names were swapped, a certificate was renewed without its key, or the chain begins with the authority's certificate instead of the server's own.";
+    UNUSABLE_PEM = 605, "a certificate or key that cannot be used",
+        "The PEM block is there, and what is in it is no certificate or key, or one of a kind that is not spoken here. Keys are RSA of 2048 to 4096 bits, ECDSA over P-256 or P-384, or Ed25519.";
+    OUT_OF_TIME = 606, "a certificate that is not valid now",
+        "Clients refuse a certificate before its first and after its last day, so handshakes fail. It is a warning, because the same file is right on another day and everything else is served. The clock of this machine was asked.";
+    AUTHORITY_SHOWN = 607, "an authority's certificate shown as a server's own",
+        "The first certificate of the chain may sign others. Many clients refuse such a certificate when a server shows it as its own. Let it sign one for the server's names, and put that one first.";
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 //!
 //! A table beside the one of settings: whatever is not in it takes effect with the next request.
 
-use crate::settings::SETTINGS;
-
 /// What a change needs before it has its effect, the cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
@@ -58,13 +56,6 @@ impl Cost {
     }
 }
 
-/// Whether a setting holds values that are shown to nobody, itself or below it.
-#[must_use]
-pub fn is_secret(path: &[String]) -> bool {
-    let mut secrets = SETTINGS.iter().filter(|one| one.is_secret);
-    secrets.any(|one| agree(one.path, path))
-}
-
 /// Whether one is the other, or a table around it.
 fn agree(pattern: &str, path: &[String]) -> bool {
     let mut pairs = pattern.split('.').zip(path);
@@ -74,6 +65,7 @@ fn agree(pattern: &str, path: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::SETTINGS;
 
     fn path(text: &str) -> Vec<String> {
         text.split('.').map(str::to_owned).collect()
@@ -105,13 +97,5 @@ mod tests {
         ] {
             assert_eq!(Cost::of(&path(text)), cost, "{text}");
         }
-    }
-
-    #[test]
-    fn values_of_fields_are_secret_in_every_spelling() {
-        assert!(is_secret(&path("sites.s.request_edits")));
-        assert!(is_secret(&path("sites.s.request_edits.set.authorization")));
-        assert!(!is_secret(&path("sites.s.request_edits.remove")));
-        assert!(!is_secret(&path("sites.s.hosts")));
     }
 }

@@ -3,7 +3,7 @@
 //! The text is also the canonical form from which a snapshot's hash is made, so it depends on the
 //! model alone. Keys come from the rows of [`settings`](crate::settings).
 //!
-//! Invariant: loading what is written gives an equal model.
+//! Invariant: loading what is written gives an equal model, unless secrets were left out of it.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,17 @@ pub(crate) use writer::{Writer, key, quote};
 /// The whole model as TOML.
 #[must_use]
 pub fn to_toml(model: &Model) -> String {
-    let mut out = Writer::default();
+    written(model, Writer::default())
+}
+
+/// The same for people: [`HIDDEN`](crate::HIDDEN) stands for each value of a secret setting, so it
+/// does not load.
+#[must_use]
+pub fn to_shown_toml(model: &Model) -> String {
+    written(model, Writer::hiding())
+}
+
+fn written(model: &Model, mut out: Writer) -> String {
     out.maybe(&s::WORKERS, model.workers);
     for one in &model.listeners {
         listeners::listener(&mut out, one);

@@ -1,111 +1,177 @@
-//! Looks into the certificate, key and CA files that a configuration names: the second pass.
+//! Looks at the files that a configuration names: the second pass.
 //!
 //! Apart from [`check`](crate::check), so that a configuration can be checked on a machine that
-//! does not have the files. Never shows what is in them. Whether a key fits its certificate is
-//! left to whoever builds TLS from them.
+//! does not have the files. Never shows what is in them. What certificates and keys say, and
+//! whether they fit, is left to the data plane, which knows what it can serve.
+//!
+//! Source: adr/0028.
 
 use std::fs::{self, File};
-use std::io;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::source::Place;
+use crate::source::{Place, Placed};
 
 /// A file that the configuration names, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFile {
     /// Its path, seen from the working directory.
     pub path: PathBuf,
-    /// What it has to hold.
+    /// What it has to be.
     pub role: FileRole,
     /// Where it is named.
     pub place: Place,
 }
 
-/// What a named file has to hold.
+/// What a named file has to be, or to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileRole {
     /// Certificates to trust.
     Ca,
     /// A certificate chain.
     Chain,
-    /// A private key.
+    /// A directory whose files are sent.
+    Directory,
+    /// A private key; it stands right behind the chain it belongs to.
     Key,
-    /// A page that is sent as it is.
+    /// A file that lines are appended to; it may have to be made first.
+    Log,
+    /// A file that is sent as it is.
     Page,
 }
 
-/// Looks into every named file: it is readable, holds what it should, and a key is its owner's.
+impl NamedFile {
+    /// A path where it was written, and what has to be there.
+    pub(crate) fn new(path: &Placed<PathBuf>, role: FileRole) -> Self {
+        Self {
+            path: path.value.clone(),
+            role,
+            place: path.place.clone(),
+        }
+    }
+}
+
+/// Each chain with its key.
+pub fn pairs(files: &[NamedFile]) -> impl Iterator<Item = (&NamedFile, &NamedFile)> {
+    files.windows(2).filter_map(|two| match two {
+        [chain, key] if (chain.role, key.role) == (FileRole::Chain, FileRole::Key) => {
+            Some((chain, key))
+        }
+        _ => None,
+    })
+}
+
+/// Looks at every named file: it is there, can be read, holds what it should, and a key is its
+/// owner's.
 #[must_use]
 pub fn check_files(files: &[NamedFile]) -> Vec<Diagnostic> {
     let mut findings = Findings::default();
-    for file in files {
-        if let Some(found) = check_file(file) {
-            findings.push(found);
-        }
+    for found in files.iter().filter_map(check_file) {
+        findings.push(found);
     }
     findings.into_sorted()
 }
 
 fn check_file(file: &NamedFile) -> Option<Diagnostic> {
-    let shown = file.path.display();
-    let bytes = match read(file) {
-        Ok(Content::Readable(bytes)) => bytes,
-        Ok(Content::TooOpen(mode)) => {
-            let title = format!("others may read the private key {shown}");
-            return Some(
-                Diagnostic::error(codes::KEY_TOO_OPEN, title)
-                    .at(&file.place, format!("its mode is {mode:03o}"))
-                    .help(format!("chmod 600 {shown}")),
-            );
-        }
-        Err(why) => {
-            let title = format!("{shown} cannot be read");
-            return Some(
-                Diagnostic::error(codes::UNREADABLE_FILE, title).at(&file.place, why.to_string()),
-            );
-        }
+    let looked = match file.role {
+        FileRole::Ca | FileRole::Chain => pem(file, "certificate", holds_certificates),
+        FileRole::Directory => fs::read_dir(&file.path).map(|_| None),
+        FileRole::Key => key(file),
+        FileRole::Log => appendable(&file.path).map(|()| None),
+        FileRole::Page => page(file),
     };
-    let (holds, what) = match file.role {
-        FileRole::Ca | FileRole::Chain => (holds_certificates(&bytes), "certificate"),
-        FileRole::Key => (PrivateKeyDer::from_pem_slice(&bytes).is_ok(), "private key"),
-        FileRole::Page => return None,
-    };
-    (!holds).then(|| {
-        let title = format!("{shown} holds no {what}");
-        Diagnostic::error(codes::NOTHING_IN_FILE, title)
-            .at(&file.place, "no readable PEM block of that kind")
+    looked.unwrap_or_else(|why| {
+        let title = match file.role {
+            FileRole::Log => format!("nothing can be appended to {}", file.path.display()),
+            _ => format!("{} cannot be read", file.path.display()),
+        };
+        Some(Diagnostic::error(codes::UNREADABLE_FILE, title).at(&file.place, why.to_string()))
     })
 }
 
-enum Content {
-    Readable(Vec<u8>),
-    TooOpen(u32),
-}
+type Looked = io::Result<Option<Diagnostic>>;
 
-/// Reads a file; the mode judged is that of the file opened, so that nobody can swap it between.
-fn read(file: &NamedFile) -> io::Result<Content> {
-    use std::io::Read;
+/// A key is judged by the mode of the file opened, so that nobody can swap it between.
+fn key(file: &NamedFile) -> Looked {
     use std::os::unix::fs::PermissionsExt;
 
+    let mode = open(&file.path)?.metadata()?.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        let holds_key = |bytes: &[u8]| PrivateKeyDer::from_pem_slice(bytes).is_ok();
+        return pem(file, "private key", holds_key);
+    }
+    let shown = file.path.display();
+    let title = format!("others may read the private key {shown}");
+    Ok(Some(
+        Diagnostic::error(codes::KEY_TOO_OPEN, title)
+            .at(&file.place, format!("its mode is {mode:03o}"))
+            .help(format!("chmod 600 {shown}")),
+    ))
+}
+
+fn pem(file: &NamedFile, what: &str, holds: impl Fn(&[u8]) -> bool) -> Looked {
     /// Largest certificate, key or CA file that is read.
     const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-    if !fs::metadata(&file.path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
-    }
-    let opened = File::open(&file.path)?;
-    let mode = opened.metadata()?.permissions().mode() & 0o777;
-    if file.role == FileRole::Key && mode & 0o077 != 0 {
-        return Ok(Content::TooOpen(mode));
-    }
     let mut bytes = Vec::new();
-    opened.take(MAX_BYTES).read_to_end(&mut bytes)?;
-    Ok(Content::Readable(bytes))
+    open(&file.path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    let title = format!("{} holds no {what}", file.path.display());
+    Ok((!holds(&bytes))
+        .then(|| Diagnostic::error(codes::NOTHING_IN_FILE, title).at(&file.place, instead(&bytes))))
+}
+
+/// What a file holds that does not hold what it should. Only the markers of PEM are shown.
+fn instead(bytes: &[u8]) -> String {
+    const BEGIN: &str = "-----BEGIN ";
+    let text = String::from_utf8_lossy(bytes);
+    let first = text.split_once(BEGIN).map_or("", |(_, rest)| rest);
+    let kind = first.split("-----").next().unwrap_or_default();
+    let is_kind = |kind: &str| {
+        let is_word = |c: char| c.is_ascii_uppercase() || c == ' ' || c.is_ascii_digit();
+        !kind.is_empty() && kind.len() < 40 && kind.chars().all(is_word)
+    };
+    match (bytes, kind) {
+        ([], _) => "the file is empty".to_owned(),
+        ([0x30, ..], "") => "this is DER; the text form, PEM, is needed".to_owned(),
+        (_, "ENCRYPTED PRIVATE KEY") => "the key is encrypted, and nobody is asked".to_owned(),
+        (_, kind) if is_kind(kind) => format!("no readable block of that kind; one is {kind}"),
+        _ => "no readable PEM block of that kind".to_owned(),
+    }
+}
+
+fn page(file: &NamedFile) -> Looked {
+    let size = open(&file.path)?.metadata()?.len();
+    let title = format!("{} is empty", file.path.display());
+    Ok((size == 0).then(|| {
+        Diagnostic::warning(codes::NOTHING_IN_FILE, title).at(&file.place, "sent as it is")
+    }))
+}
+
+/// Whether lines can be appended; nothing is made and nothing written to find out.
+fn appendable(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        // A pipe would be waited for.
+        Ok(it) if !it.is_file() && !it.is_dir() => Ok(()),
+        Ok(_) => File::options().append(true).open(path).map(|_| ()),
+        Err(why) if why.kind() == ErrorKind::NotFound => match path.parent().map(Path::is_dir) {
+            Some(true) => Ok(()),
+            _ => Err(io::Error::new(why.kind(), "its directory is not there")),
+        },
+        Err(why) => Err(why),
+    }
+}
+
+/// Opens what is a file and not a directory, a pipe or a device that could be waited for.
+fn open(path: &Path) -> io::Result<File> {
+    match fs::metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::Error::new(ErrorKind::InvalidInput, "not a file")),
+    }
 }
 
 fn holds_certificates(bytes: &[u8]) -> bool {

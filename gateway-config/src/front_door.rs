@@ -15,6 +15,7 @@ use crate::check::{self, Parts};
 use crate::cluster;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::files::{FileRole, NamedFile};
 use crate::model::{
     AccessLog, FailureStyle, ForwardedFor, Health, HostSent, Model, Name, Pool, Probe, ProbeKind,
     RetryOn, Segments, Site,
@@ -90,7 +91,7 @@ pub struct Process {
     /// Worker threads.
     pub workers: Option<Placed<u64>>,
     /// Where the access log goes; the standard output when absent.
-    pub access_log: Option<AccessLog>,
+    pub access_log: Option<Placed<AccessLog>>,
 }
 
 impl FrontDoor {
@@ -169,12 +170,21 @@ pub fn expand(
     if findings.refuse() {
         return Err(findings.into_sorted());
     }
+    let access_log = process.access_log.as_ref();
+    if let Some(Placed {
+        value: AccessLog::File(path),
+        place,
+    }) = access_log
+    {
+        let named = Placed::new(path.clone(), place.clone());
+        parts.files.push(NamedFile::new(&named, FileRole::Log));
+    }
     let model = Model {
         listeners: parts.listeners,
         sites: parts.sites,
         pools: parts.pools,
         workers,
-        access_log: process.access_log.clone().unwrap_or(AccessLog::Stdout),
+        access_log: access_log.map_or(AccessLog::Stdout, |log| log.value.clone()),
         ..Model::new()
     };
     Ok(Loaded {

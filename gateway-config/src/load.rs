@@ -1,5 +1,6 @@
 //! The way from files to a snapshot: text, syntax, shape, types, meaning; each step once.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::dialect;
 use crate::document::{self, Read};
 use crate::raw;
+use crate::secrets;
 use crate::shape;
 use crate::snapshot::{Loaded, Snapshot};
 use crate::source::{Origin, SourceId, Sources};
@@ -28,12 +30,14 @@ pub fn load(path: &Path, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic
     load_all(&[path], sources)
 }
 
-/// Loads a configuration out of several files and folders, as if they were one folder.
+/// Loads a configuration out of several files and folders, as if they were one folder. A file that
+/// is named twice, itself and by its folder, is read once.
 ///
 /// # Errors
 /// As [`load`].
 pub fn load_all(paths: &[&Path], sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
     let mut ids = Vec::new();
+    let mut known = BTreeSet::new();
     let mut findings = Findings::default();
     for path in paths {
         let files = match files_of(path) {
@@ -44,8 +48,11 @@ pub fn load_all(paths: &[&Path], sources: &mut Sources) -> Result<Loaded, Vec<Di
             }
         };
         for file in files {
+            // What cannot be resolved cannot be opened either, or is a text that was put there.
+            if !known.insert(fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
+                continue;
+            }
             match sources.open(&file) {
-                Ok(id) if ids.contains(&id) => {}
                 Ok(id) => ids.push(id),
                 Err(why) => findings.push(unreadable(&file, &why)),
             }
@@ -78,6 +85,14 @@ pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, V
         mut root,
         is_whole,
     } = document::read(&texts, sources, &mut findings);
+    if findings.refuse() {
+        // What is not in the tree, or only once, is not met on the way through it.
+        for (id, text) in &texts {
+            for span in secrets::in_broken(text) {
+                sources.mask(&sources.place(*id, span));
+            }
+        }
+    }
     for (id, text) in texts.iter().filter(|_| is_whole) {
         newer_toml(*id, text, sources, &mut findings);
     }

@@ -15,7 +15,7 @@ pub struct Setting {
     pub kind: Kind,
     /// What it does, in one sentence.
     pub sentence: &'static str,
-    /// Whether its values are shown to nobody: in a snippet they are masked.
+    /// Whether its values are shown to nobody; see [`secrets`](crate::secrets).
     pub is_secret: bool,
 }
 
@@ -393,9 +393,9 @@ settings! {
     ROUTE_PRIORITY = "sites.*.routes.*.priority", number(100, 0, 1_000), "Routes with a lower number are tried first; among equals the more exact pattern is.";
     ROUTE_METHODS = "sites.*.routes.*.methods", Kind::Texts, "Methods the route takes, compared exactly; every method when absent.";
     ROUTE_WHEN = "sites.*.routes.*.when", Kind::Table, "What else has to hold of a request for the route to take it; all of it.";
-    WHEN_HEADERS = "sites.*.routes.*.when.headers", Kind::TextOrTrueByName, "Header fields and the value each has to have, or true for any.";
-    WHEN_QUERY = "sites.*.routes.*.when.query", Kind::TextOrTrueByName, "Query keys and the value each has to have, or true for any.";
-    WHEN_COOKIES = "sites.*.routes.*.when.cookies", Kind::TextOrTrueByName, "Cookies and the value each has to have, or true for any.";
+    WHEN_HEADERS = "sites.*.routes.*.when.headers", Kind::TextOrTrueByName, "Header fields and the value each has to have, or true for any.", secret;
+    WHEN_QUERY = "sites.*.routes.*.when.query", Kind::TextOrTrueByName, "Query keys and the value each has to have, or true for any.", secret;
+    WHEN_COOKIES = "sites.*.routes.*.when.cookies", Kind::TextOrTrueByName, "Cookies and the value each has to have, or true for any.", secret;
     WHEN_CLIENT = "sites.*.routes.*.when.client", Kind::Texts, "Networks, addresses and @sets of which the client's address has to be.";
     ROUTE_QUERY = "sites.*.routes.*.query", Kind::Texts, "Query keys that travel, in the order in which they are sent; the whole query when absent.";
     ROUTE_REFUSE_QUERY = "sites.*.routes.*.refuse_query", Kind::TextByName, "Query keys that are answered 400, each with the sentence of that answer.";

@@ -13,6 +13,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::names;
+use crate::secrets;
 use crate::settings::{Kind, RENAMED, SETTINGS, Setting};
 use crate::source::{Origin, Place, Sources};
 
@@ -27,7 +28,7 @@ use kinds::{describe, fits, is_leaf, takes_digits};
 pub(crate) struct Walked {
     /// What may seem to be missing, or to stand alone, and was meant to be there.
     pub(crate) doubts: Doubts,
-    /// Where values stand that are shown to nobody.
+    /// Where values stand that are shown to nobody, also in a text that is refused.
     pub(crate) secrets: Vec<Place>,
 }
 
@@ -84,7 +85,13 @@ impl Walk<'_> {
             let known = walk.children.get(pattern).and_then(|all| all.get(name));
             match known.copied() {
                 Some(setting) => walk.setting(setting, value, &join(shown, name)),
-                None => walk.unknown(key, pattern, shown),
+                None => {
+                    // It may have been meant to be a secret, or to be around one.
+                    if value.get_ref().is_table() {
+                        walk.hide(value);
+                    }
+                    walk.unknown(key, pattern, shown)
+                }
             }
         });
     }
@@ -114,14 +121,22 @@ impl Walk<'_> {
         value: &mut Spanned<DeValue<'_>>,
         shown: &str,
     ) -> bool {
-        if setting.is_secret {
-            let places: Vec<Place> = match value.get_ref() {
-                DeValue::Table(all) => all.iter().map(|(_, one)| self.place(one)).collect(),
-                _ => vec![self.place(value)],
-            };
-            self.secrets.extend(places);
+        let is_text = matches!(value.get_ref(), DeValue::Array(_) | DeValue::String(_));
+        let may_be = is_text && secrets::is_around(setting.path);
+        if setting.is_secret || may_be {
+            self.hide(value);
         }
         self.value(setting, setting.kind, value, shown)
+    }
+
+    /// Remembers where a value stands that is shown to nobody, each of several for itself.
+    fn hide(&mut self, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Array(all) => all.iter().for_each(|one| self.hide(one)),
+            DeValue::Boolean(_) => {}
+            DeValue::Table(all) => all.iter().for_each(|(_, one)| self.hide(one)),
+            _ => self.secrets.push(self.place(value)),
+        }
     }
 
     /// Whether a value is of a kind; the settings below it, if there are any, are those below the

@@ -189,7 +189,8 @@ impl Sources {
         }
     }
 
-    /// Hides what a place says from everybody who shows the text; the place stays.
+    /// Hides what a place says from everybody who shows the text; the place stays, and so do the
+    /// quotes of a text, so that the whole remains TOML.
     pub(crate) fn mask(&mut self, place: &Place) {
         let Some(one) = self.all.get_mut(place.source.0) else {
             return;
@@ -198,8 +199,14 @@ impl Sources {
         let Some(written) = shown.get(place.span.clone()) else {
             return;
         };
+        let quotes = written.len() - written.trim_start_matches(['"', '\'']).len();
+        let quotes = quotes.min(3).min(written.len() / 2);
+        let inside = place.span.start + quotes..place.span.end - quotes;
+        let Some(written) = shown.get(inside.clone()) else {
+            return;
+        };
         let masked = stars(written);
-        shown.replace_range(place.span.clone(), &masked);
+        shown.replace_range(inside, &masked);
     }
 
     /// A path written in a text, seen from where the text lies.

@@ -5,7 +5,7 @@
     reason = "a test that cannot go on says so by stopping"
 )]
 
-use gateway_config::{Loaded, Sources, effective, load, load_source, load_sources};
+use gateway_config::{Loaded, Sources, effective, load, load_all, load_source, load_sources};
 use proptest::prelude::*;
 
 #[path = "properties/tables.rs"]
@@ -196,10 +196,26 @@ fn a_folder_is_read_by_the_names_of_its_files() {
     .unwrap();
     let site = "[sites.a]\nlistener = \"a\"\npool = \"shop\"\nerror_pages = { 404 = \"x.html\" }\n";
     std::fs::write(dir.join("c.toml"), site).unwrap();
-    std::fs::write(dir.join(".hidden.toml"), "broken").unwrap();
-    std::fs::write(dir.join("notes.txt"), "broken").unwrap();
+    // What editors and package managers leave behind.
+    let left = [
+        ".hidden.toml",
+        ".a.toml.swp",
+        "a.toml~",
+        "#a.toml#",
+        "a.toml.bak",
+        "a.toml.dpkg-old",
+    ];
+    for name in left.iter().chain(&["notes.txt"]) {
+        std::fs::write(dir.join(name), "broken").unwrap();
+    }
     let loaded = load(&dir, &mut Sources::default()).unwrap();
     assert_eq!(loaded.files[0].path, dir.join("x.html"));
+    let again = dir
+        .join("../")
+        .join(dir.file_name().unwrap())
+        .join("b.toml");
+    let twice = load_all(&[&dir, &again, &dir], &mut Sources::default()).unwrap();
+    assert_eq!(twice.snapshot, loaded.snapshot);
     std::fs::remove_dir_all(&dir).unwrap();
     assert!(load(&dir, &mut Sources::default()).is_err());
 }

@@ -5,6 +5,7 @@
 
 mod body_memory;
 mod capability;
+mod certificates;
 mod client;
 mod clock;
 mod connection;
@@ -40,6 +41,7 @@ mod view;
 mod worker;
 
 pub use capability::CAPABILITIES;
+pub use certificates::check_certificates;
 pub use engine::{Engine, Options, Prepared};
 pub use fault::Fault;
 pub use view::{Applied, DataPlane, DrainingView, ListenerView, NodeHealth, PoolView};

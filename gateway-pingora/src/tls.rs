@@ -90,7 +90,8 @@ impl Transport {
     }
 }
 
-fn roots(path: &Path, pem: &[u8]) -> Result<Arc<CaType>, Fault> {
+/// Whom a connection is to trust.
+pub(crate) fn roots(path: &Path, pem: &[u8]) -> Result<Arc<CaType>, Fault> {
     let mut store = rustls::RootCertStore::empty();
     let mut roots = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(pem) {
@@ -108,7 +109,8 @@ fn roots(path: &Path, pem: &[u8]) -> Result<Arc<CaType>, Fault> {
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
+/// The certificates of a chain, as they stand in its file.
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
     let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let found = found.map_err(|error| fault(path, error))?;

@@ -34,7 +34,7 @@ pub(crate) enum Command {
     /// Check a configuration without starting anything
     #[command(
         subcommand_precedence_over_arg = true,
-        after_help = "Examples:\n  gatewayd check --files gateway.toml\n  gatewayd check front-door --cluster cluster.toml"
+        after_help = "Examples:\n  gatewayd check --files gateway.toml\n  gatewayd check /etc/gateway/gateway.toml /etc/gateway/conf.d\n  gatewayd check front-door --cluster cluster.toml"
     )]
     Check(Check),
     /// Print the script with which a shell completes the command line
@@ -43,7 +43,9 @@ pub(crate) enum Command {
     )]
     Completions(Completions),
     /// Print what differs between two configurations, by what the change costs
-    #[command(after_help = "Example:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml")]
+    #[command(
+        after_help = "Examples:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml\n  gatewayd diff --old a.toml conf.d --new b.toml conf.d"
+    )]
     Diff(Diff),
     /// Print the page about the settings
     #[command(hide = true)]
@@ -62,10 +64,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  gatewayd front-door 127.0.0.1:7650 --cluster cluster.toml\n  gatewayd front-door 0.0.0.0:7650 --upstream a=10.0.0.11:7654 --tls-cert door.pem --tls-key door.key --upstream-ca ca.pem"
     )]
     FrontDoor(Box<FrontDoor>),
-    /// Serve a configuration file
-    #[command(after_help = "Example:\n  gatewayd run --config /etc/gateway/gateway.toml")]
+    /// Serve a configuration
+    #[command(
+        after_help = "Examples:\n  gatewayd run --config /etc/gateway/gateway.toml\n  gatewayd run --config /etc/gateway/gateway.toml /etc/gateway/conf.d"
+    )]
     Run(Run),
-    /// Print what a configuration file may say, as JSON Schema for editors
+    /// Print what a configuration may say, as JSON Schema for editors
     #[command(after_help = "Example:\n  gatewayd schema > gateway.schema.json")]
     Schema,
 }
@@ -75,7 +79,7 @@ pub(crate) enum Command {
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) subject: Subject,
-    /// Also look into the certificates and keys it names
+    /// Also look at the files it names: certificates, keys, directories, logs
     #[arg(long, global = true)]
     pub(crate) files: bool,
     /// For people, or for programs
@@ -97,12 +101,18 @@ pub(crate) struct Completions {
 /// `diff`.
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
-    /// The configuration there is
-    #[arg(value_name = "OLD")]
-    pub(crate) old: PathBuf,
+    /// The configuration there is: a file, or a folder of them
+    #[arg(value_name = "OLD", required_unless_present = "old_files")]
+    old: Option<PathBuf>,
     /// The one to come
-    #[arg(value_name = "NEW")]
-    pub(crate) new: PathBuf,
+    #[arg(value_name = "NEW", required_unless_present = "new_files")]
+    new: Option<PathBuf>,
+    /// The configuration there is, where it is several files or folders
+    #[arg(long = "old", value_name = "FILE", num_args = 1.., conflicts_with = "old")]
+    old_files: Vec<PathBuf>,
+    /// The one to come, where it is several
+    #[arg(long = "new", value_name = "FILE", num_args = 1.., conflicts_with = "new")]
+    new_files: Vec<PathBuf>,
     /// For people, or for programs
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -118,15 +128,15 @@ pub(crate) struct Effective {
     pub(crate) origin: bool,
 }
 
-/// What `check` and `effective` look at: a file, or a front door's flags.
+/// What `check` and `effective` look at: files, or a front door's flags.
 #[derive(Debug, Args)]
 pub(crate) struct Subject {
-    /// The configuration file
+    /// The configuration: files, and folders of them [default: gateway.toml]
     #[arg(value_name = "FILE", conflicts_with = "config")]
-    file: Option<PathBuf>,
-    /// The configuration file
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    paths: Vec<PathBuf>,
+    /// The same, spelled as for `run`
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    config: Vec<PathBuf>,
     #[command(subcommand)]
     door: Option<Door>,
 }
@@ -141,8 +151,8 @@ enum Door {
 /// What a configuration comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum Given {
-    /// A file.
-    File(PathBuf),
+    /// Files, and folders of them, which are one configuration together.
+    Files(Vec<PathBuf>),
     /// The flags of a front door.
     FrontDoor(Box<FrontDoor>),
 }
@@ -166,9 +176,9 @@ pub(crate) struct Explain {
 /// `run`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The configuration file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
+    /// The configuration: files, and folders whose *.toml are read in the order of their names
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    pub(crate) config: Vec<PathBuf>,
 }
 
 /// `front-door`: one flag for each of its settings.
@@ -323,8 +333,8 @@ fn completed(mut arguments: Vec<OsString>) -> Vec<OsString> {
 
 impl Subject {
     fn is_one(&self) -> Result<(), clap::Error> {
-        if self.door.is_some() && (self.file.is_some() || self.config.is_some()) {
-            let said = "a file or a front door's flags, not both";
+        if self.door.is_some() && !(self.paths.is_empty() && self.config.is_empty()) {
+            let said = "files or a front door's flags, not both";
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, said));
         }
         Ok(())
@@ -334,11 +344,22 @@ impl Subject {
     pub(crate) fn given(self) -> Given {
         match self.door {
             Some(Door::FrontDoor(door)) => Given::FrontDoor(door),
-            None => {
-                let file = self.file.or(self.config);
-                Given::File(file.unwrap_or_else(|| "gateway.toml".into()))
+            None if self.paths.is_empty() && self.config.is_empty() => {
+                Given::Files(vec!["gateway.toml".into()])
             }
+            // Only one of the two was said.
+            None => Given::Files([self.paths, self.config].concat()),
         }
+    }
+}
+
+impl Diff {
+    /// The two configurations to compare: the one there is, and the one to come.
+    pub(crate) fn given(self) -> (Given, Given) {
+        let one = |file: Option<PathBuf>, files: Vec<PathBuf>| {
+            Given::Files(file.into_iter().chain(files).collect())
+        };
+        (one(self.old, self.old_files), one(self.new, self.new_files))
     }
 }
 
@@ -436,17 +457,42 @@ mod tests {
         }
     }
 
+    fn files(line: &str) -> Vec<PathBuf> {
+        let Command::Check(check) = reads(line).unwrap() else {
+            panic!()
+        };
+        match check.subject.given() {
+            Given::Files(files) => files,
+            Given::FrontDoor(_) => panic!("no files in {line}"),
+        }
+    }
+
     #[test]
-    fn a_file_may_be_named_in_two_ways() {
+    fn files_may_be_named_in_two_ways() {
+        let names = |all: &[&str]| all.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(files("gatewayd check"), names(&["gateway.toml"]));
         for line in [
-            "gatewayd check x.toml",
-            "gatewayd check --config x.toml --files",
+            "gatewayd check x.toml conf.d",
+            "gatewayd check --config x.toml conf.d --files",
+            "gatewayd check --config x.toml --config=conf.d",
         ] {
-            let Command::Check(check) = reads(line).unwrap() else {
-                panic!()
-            };
+            assert_eq!(files(line), names(&["x.toml", "conf.d"]), "{line}");
+        }
+        for line in ["check a --config b", "check a front-door --upstream a=b:1"] {
+            let refused = reads(&format!("gatewayd {line}")).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::ArgumentConflict, "{line}");
+        }
+    }
+
+    #[test]
+    fn each_side_of_a_comparison_may_be_several_files() {
+        for line in ["a b", "--old a --new b", "a --new b"] {
+            assert!(reads(&format!("gatewayd diff {line}")).is_ok(), "{line}");
+        }
+        for line in ["", "a", "a b c", "--old a", "a b --new c"] {
             assert!(
-                matches!(check.subject.given(), Given::File(path) if path == Path::new("x.toml"))
+                reads(format!("gatewayd diff {line}").trim()).is_err(),
+                "{line}"
             );
         }
     }

@@ -23,7 +23,7 @@ pub(crate) fn dispatch(command: Command) -> Exit {
         Command::Effective(effective) => effective::run(effective),
         Command::Explain(explain) => explain::run(&explain),
         Command::FrontDoor(flags) => front_door::run(flags),
-        Command::Run(run) => run::run(&crate::cli::Given::File(run.config)),
+        Command::Run(run) => run::run(&crate::cli::Given::Files(run.config)),
         Command::Schema => schema::run(),
     }
 }

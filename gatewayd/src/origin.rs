@@ -10,9 +10,10 @@ use std::time::Duration;
 use gateway_config::capability::unserved;
 use gateway_config::front_door::{self, FrontDoor, Process};
 use gateway_config::model::AccessLog;
-use gateway_config::{Diagnostic, Loaded, Place, Placed, Sources, check_files, codes, load, value};
-
-use gateway_pingora::CAPABILITIES;
+use gateway_config::{
+    Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all, value,
+};
+use gateway_pingora::{CAPABILITIES, check_certificates};
 
 use crate::cli::{self, Given};
 
@@ -29,7 +30,10 @@ impl Given {
     pub(crate) fn load(&self) -> Outcome {
         let mut sources = Sources::default();
         let result = match self {
-            Self::File(path) => load(path, &mut sources),
+            Self::Files(paths) => {
+                let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+                load_all(&paths, &mut sources)
+            }
             Self::FrontDoor(flags) => {
                 let (door, process, wrong) = options(flags, &mut sources);
                 let expanded = front_door::expand(&door, &process, &mut sources);
@@ -47,31 +51,33 @@ impl Given {
         Outcome { sources, result }
     }
 
-    /// Reads it and looks into the files it names, as everything that starts does.
+    /// Reads it and looks at the files it names, as everything that starts does.
     pub(crate) fn load_with_files(&self) -> Outcome {
-        let Outcome { sources, result } = self.load().served();
-        let result = result.and_then(|loaded| {
-            let found = check_files(&loaded.files);
-            if found.is_empty() {
-                Ok(loaded)
-            } else {
-                Err(together(found, loaded.warnings))
-            }
-        });
-        Outcome { sources, result }
+        self.load().judged(|loaded, sources| {
+            let mut found = unserved(loaded, CAPABILITIES, sources);
+            found.extend(check_files(&loaded.files));
+            found.extend(check_certificates(&loaded.files));
+            found
+        })
     }
 }
 
 impl Outcome {
     /// Refuses what the data plane of this build does not execute, a finding for each setting.
     pub(crate) fn served(self) -> Self {
+        self.judged(|loaded, sources| unserved(loaded, CAPABILITIES, sources))
+    }
+
+    /// Adds what else is found in a configuration that makes sense; an error refuses it.
+    fn judged(self, judge: impl Fn(&Loaded, &Sources) -> Vec<Diagnostic>) -> Self {
         let Self { sources, result } = self;
         let result = result.and_then(|loaded| {
-            let found = unserved(&loaded, CAPABILITIES, &sources);
-            if found.is_empty() {
-                Ok(loaded)
-            } else {
-                Err(together(found, loaded.warnings))
+            let found = judge(&loaded, &sources);
+            let is_refused = found.iter().any(|one| one.severity == Severity::Error);
+            let warnings = together(found, loaded.warnings);
+            match is_refused {
+                true => Err(warnings),
+                false => Ok(Loaded { warnings, ..loaded }),
             }
         });
         Self { sources, result }
@@ -142,7 +148,10 @@ fn options(flags: &cli::FrontDoor, sources: &mut Sources) -> (FrontDoor, Process
     }
     let process = Process {
         workers: number("--workers", flags.workers),
-        access_log: flags.access_log.as_deref().map(access_log),
+        access_log: flags
+            .access_log
+            .as_deref()
+            .map(|text| Placed::new(access_log(text), place("--access-log"))),
     };
     (door, process, wrong)
 }
@@ -213,6 +222,7 @@ impl Line {
         line.value("--tls-cert", flags.tls_cert.as_deref());
         line.value("--tls-key", flags.tls_key.as_deref());
         line.value("--upstream-ca", flags.upstream_ca.as_deref());
+        line.value("--access-log", flags.access_log.as_deref());
         line
     }
 

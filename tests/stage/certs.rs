@@ -1,9 +1,12 @@
 //! Certificates made for the test: an authority, what it signs, and the two ends of TLS.
 
 use std::net::TcpStream;
+use std::ops::Range;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
+};
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
@@ -14,6 +17,7 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     trust: Trust,
     pem: String,
+    key_pem: String,
 }
 
 /// What a party needs to trust an authority.
@@ -37,12 +41,14 @@ impl Authority {
     #[must_use]
     pub fn new() -> Self {
         let key = KeyPair::generate().expect("a key");
-        let mut params = CertificateParams::new(Vec::<String>::new()).expect("parameters");
+        let mut params = parameters(&[]);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let cert = params.self_signed(&key).expect("a self-signed certificate");
         let (root, pem) = (cert.der().clone(), cert.pem());
+        let key_pem = key.serialize_pem();
         Self {
+            key_pem,
             issuer: Issuer::new(params, key),
             trust: Trust { root },
             pem,
@@ -55,12 +61,29 @@ impl Authority {
         &self.pem
     }
 
+    /// Its own key, PEM.
+    #[must_use]
+    pub fn key_pem(&self) -> &str {
+        &self.key_pem
+    }
+
     /// Signs a certificate for these names.
     #[must_use]
     pub fn signs(&self, names: &[&str]) -> Identity {
+        self.signs_what(parameters(names))
+    }
+
+    /// The same, valid from the first day of one year to the first day of another.
+    #[must_use]
+    pub fn signs_for(&self, names: &[&str], years: Range<i32>) -> Identity {
+        let mut params = parameters(names);
+        params.not_before = date_time_ymd(years.start, 1, 1);
+        params.not_after = date_time_ymd(years.end, 1, 1);
+        self.signs_what(params)
+    }
+
+    fn signs_what(&self, params: CertificateParams) -> Identity {
         let key = KeyPair::generate().expect("a key");
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let params = CertificateParams::new(names).expect("names for a certificate");
         let cert = params
             .signed_by(&key, &self.issuer)
             .expect("a signed certificate");
@@ -83,6 +106,11 @@ impl Authority {
     pub fn trust(&self) -> Trust {
         self.trust.clone()
     }
+}
+
+fn parameters(names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    CertificateParams::new(names).expect("names for a certificate")
 }
 
 impl Trust {

@@ -9,6 +9,7 @@ mod check;
 mod citations;
 mod demo;
 mod deny;
+mod editors;
 mod generate;
 mod names;
 mod process;
@@ -32,6 +33,7 @@ usage: cargo xtask COMMAND
   demo [--once]      three stand-in nodes and a front door; with --once the story plays and checks itself
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
+  editors            the schema, as two editors' tools understand it
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
   generate [--check] every file that is made from the gateway; with --check it names those that are stale
   arch               the arrows between rooms and between modules
@@ -59,6 +61,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "arch" => arch::run(&root)?,
         "check" => check::run(&root)?,
         "demo" => return demo::run(&root, rest),
+        "editors" => editors::run(&root)?,
         "generate" => generate::run(&root, rest)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),
         "review" => review::run(&root, rest)?,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
-use crate::{Result, arch, deny, generate, size, vendor};
+use crate::{Result, arch, deny, editors, generate, size, vendor};
 
 /// One line of the summary: a name, and how to do it.
 pub(crate) struct Step {
@@ -32,6 +32,7 @@ const ALL: &[Step] = &[
     step("test", |root| cargo(root, TEST)),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
+    step("editors", editors::check),
     step("deny", |root| deny::check(root).map(done)),
     step("advisories", deny::check_advisories),
 ];

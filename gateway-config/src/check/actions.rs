@@ -5,6 +5,7 @@ use toml::Spanned;
 use super::Context;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::files::{FileRole, NamedFile};
 use crate::model::{
     Action, Answer, Files, ForwardPath, Pattern, Redirect, Rewrite, Route, Segments,
 };
@@ -12,7 +13,7 @@ use crate::names;
 use crate::pattern;
 use crate::raw::{self, Short};
 use crate::settings::{self as s, Setting};
-use crate::source::Place;
+use crate::source::{Place, Placed};
 use crate::spelling::Spelling;
 use crate::target::normal_path;
 use crate::value;
@@ -116,14 +117,22 @@ fn files(cx: &mut Context<'_>, from: &str, leaf: &Spanned<Short<String, raw::Fil
     let spa = long.and_then(|long| long.spa.as_ref());
     let listing = long.and_then(|long| long.listing.clone());
     let list = long.and_then(|long| long.precompressed.clone());
+    let root = root.map(|root| cx.file(&root, FileRole::Directory));
+    let root = root.unwrap_or_default();
+    let spa = spa.map(|leaf| {
+        let name = cx.token(leaf, &s::FILES_SPA, is_file_name);
+        let whole = Placed::new(root.join(&*name), cx.place(leaf));
+        cx.files.push(NamedFile::new(&whole, FileRole::Page));
+        name
+    });
     Action::Files(Box::new(Files {
-        root: root.map(|root| cx.path(&root)).unwrap_or_default(),
+        root,
         index: match index {
             Some(leaf) => cx.token(leaf, &s::FILES_INDEX, is_file_name),
             None => INDEX.into(),
         },
         listing: cx.flag(&listing, &s::FILES_LISTING),
-        spa: spa.map(|leaf| cx.token(leaf, &s::FILES_SPA, is_file_name)),
+        spa,
         precompressed: cx.words(&list, &s::FILES_PRECOMPRESSED).unwrap_or_default(),
     }))
 }

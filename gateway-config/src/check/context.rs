@@ -12,7 +12,7 @@ use crate::files::{FileRole, NamedFile};
 use crate::names;
 use crate::raw::Leaf;
 use crate::settings::Setting;
-use crate::source::{KEY_BEGINS, Origin, Place, Sources};
+use crate::source::{KEY_BEGINS, Origin, Place, Placed, Sources};
 use crate::value;
 
 /// What every check needs: the texts, and where findings and named files go.
@@ -154,12 +154,9 @@ impl Context<'_> {
             return PathBuf::new();
         }
         let path = self.path(leaf);
-        self.files.push(NamedFile {
-            path: path.clone(),
-            role,
-            place,
-        });
-        path
+        let named = Placed::new(path, place);
+        self.files.push(NamedFile::new(&named, role));
+        named.value
     }
 
     /// Takes the keys of some tables down as names.

@@ -3,6 +3,7 @@
 use super::{Context, Parts, Sets};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::files::FileRole;
 use crate::model::{AccessLog, Admin, LogFormat, LogLevel, Logs, Model};
 use crate::raw;
 use crate::segment;
@@ -47,11 +48,11 @@ pub(super) fn check(
     model
 }
 
-fn access_log(cx: &Context<'_>, file: &raw::File) -> AccessLog {
+fn access_log(cx: &mut Context<'_>, file: &raw::File) -> AccessLog {
     match &file.logs.access {
         None => AccessLog::Stdout,
         Some(leaf) => match AccessLog::from_word(leaf.get_ref()) {
-            AccessLog::File(_) => AccessLog::File(cx.path(leaf)),
+            AccessLog::File(_) => AccessLog::File(cx.file(leaf, FileRole::Log)),
             word => word,
         },
     }

@@ -14,6 +14,7 @@ use crate::model::{
     Action, Body, Condition, Name, Pattern, RefusedKey, Route, RouteRetry, Segments, When,
 };
 use crate::raw::{self, Named, Presence};
+use crate::secrets;
 use crate::segment;
 use crate::settings::{self as s, Setting};
 use crate::value;
@@ -227,7 +228,7 @@ fn conditions(
             Presence::Text(text) => {
                 if !value::is_field_value(text) {
                     let title = format!("no request has this value of `{name}`");
-                    cx.refuse(codes::BAD_TOKEN, title, value, "one line of visible ASCII");
+                    cx.refuse(codes::BAD_TOKEN, title, value, secrets::unsendable(text));
                 }
                 Some(text.as_str().into())
             }

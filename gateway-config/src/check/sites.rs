@@ -16,6 +16,7 @@ use crate::model::{
     Segments, Site, Www,
 };
 use crate::raw::{self, Leaf, Named, Short, each};
+use crate::secrets;
 use crate::settings::{self as s, Setting};
 use crate::source::Place;
 use crate::value;
@@ -245,7 +246,12 @@ fn edits(cx: &mut Context<'_>, raw: &raw::Edits, settings: [&Setting; 2]) -> Edi
         let name: Arc<str> = cx.token(key, set, is_own_field).to_ascii_lowercase().into();
         if !value::is_field_value(value.get_ref()) {
             let title = format!("the value of `{name}` cannot be sent");
-            cx.refuse(codes::BAD_TOKEN, title, value, "one line of visible ASCII");
+            cx.refuse(
+                codes::BAD_TOKEN,
+                title,
+                value,
+                secrets::unsendable(value.get_ref()),
+            );
         }
         if all
             .insert(name.clone(), value.get_ref().as_str().into())

@@ -3,7 +3,7 @@
 use super::pools::retry_on;
 use super::sites::rate;
 use super::writer::{Writer, inline, key, quote, word_list};
-use crate::model::{Action, Body, Condition, ForwardPath, Pattern, Rewrite, Route};
+use crate::model::{Action, Body, ForwardPath, Pattern, Rewrite, Route};
 use crate::settings::{self as s, Setting};
 use crate::value;
 
@@ -25,15 +25,10 @@ pub(super) fn route(out: &mut Writer, site: &str, one: &Route) {
         out.words(&s::ROUTE_QUERY, &keys);
     }
     if !one.refuse_query.is_empty() {
-        let pairs: Vec<String> = one
-            .refuse_query
-            .iter()
-            .map(|refused| format!("{} = {}", key(&refused.key), quote(&refused.because)))
-            .collect();
-        out.line(
-            &s::ROUTE_REFUSE_QUERY,
-            format!("{{ {} }}", pairs.join(", ")),
-        );
+        let pairs = one.refuse_query.iter();
+        let pairs = pairs.map(|refused| (&*refused.key, Some(&*refused.because)));
+        let setting = &s::ROUTE_REFUSE_QUERY;
+        out.line(setting, out.by_name(setting, pairs));
     }
     let (how, bytes) = match one.body {
         Body::Buffer(bytes) => (&s::BODY_BUFFER, bytes),
@@ -57,7 +52,9 @@ fn when(out: &mut Writer, one: &Route) {
     ];
     for (setting, conditions) in tables {
         if !conditions.is_empty() {
-            pairs.push((setting.key(), table_of(conditions)));
+            let all = conditions.iter();
+            let all = all.map(|one| (&*one.name, one.value.as_deref()));
+            pairs.push((setting.key(), out.by_name(setting, all)));
         }
     }
     if let Some(networks) = &one.when.client {
@@ -66,20 +63,6 @@ fn when(out: &mut Writer, one: &Route) {
         pairs.push((s::WHEN_CLIENT.key(), word_list(&all)));
     }
     out.line(&s::ROUTE_WHEN, inline(&pairs));
-}
-
-fn table_of(conditions: &[Condition]) -> String {
-    let pairs: Vec<String> = conditions
-        .iter()
-        .map(|one| {
-            let value = one
-                .value
-                .as_ref()
-                .map_or_else(|| "true".to_owned(), |text| quote(text));
-            format!("{} = {value}", key(&one.name))
-        })
-        .collect();
-    format!("{{ {} }}", pairs.join(", "))
 }
 
 fn action(out: &mut Writer, one: &Route) {

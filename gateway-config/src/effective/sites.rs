@@ -101,17 +101,17 @@ fn crossing(out: &mut Writer, one: &Site) {
     };
     out.text(&s::SITE_FAILURES, failures);
     if !one.error_pages.is_empty() {
-        let statuses: Vec<String> = one
-            .error_pages
-            .iter()
-            .map(|page| page.status.to_string())
+        let pages = one.error_pages.iter();
+        let pages: Vec<(String, _)> = pages
+            .map(|page| (page.status.to_string(), page.file.to_string_lossy()))
             .collect();
-        let pairs: Vec<(&str, String)> = statuses
+        let pairs = pages
             .iter()
-            .zip(&one.error_pages)
-            .map(|(status, page)| (status.as_str(), quote(&page.file.to_string_lossy())))
-            .collect();
-        out.line(&s::SITE_ERROR_PAGES, inline(&pairs));
+            .map(|(status, file)| (status.as_str(), Some(&**file)));
+        out.line(
+            &s::SITE_ERROR_PAGES,
+            out.by_name(&s::SITE_ERROR_PAGES, pairs),
+        );
     }
     if let Some(pool) = &one.endpoints {
         out.text(&s::SITE_ENDPOINTS, pool);
@@ -165,12 +165,8 @@ fn edits(
     out.table(&format!("{site}.{}", table.key()));
     out.texts(remove, &edits.remove);
     if !edits.set.is_empty() {
-        let quoted: Vec<String> = edits.set.iter().map(|(name, _)| key(name)).collect();
-        let pairs: Vec<(&str, String)> = quoted
-            .iter()
-            .zip(&edits.set)
-            .map(|(name, (_, value))| (name.as_str(), quote(value)))
-            .collect();
-        out.line(set, inline(&pairs));
+        let pairs = edits.set.iter();
+        let pairs = pairs.map(|(name, value)| (&**name, Some(&**value)));
+        out.line(set, out.by_name(set, pairs));
     }
 }

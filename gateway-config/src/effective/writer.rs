@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::model::AccessLog;
 use crate::networks::Networks;
+use crate::secrets::HIDDEN;
 use crate::settings::{self as s, Setting};
 use crate::value;
 
@@ -14,9 +15,36 @@ use crate::value;
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
     text: String,
+    hides_secrets: bool,
 }
 
 impl Writer {
+    /// One that shows no value of a secret setting.
+    pub(super) fn hiding() -> Self {
+        Self {
+            text: String::new(),
+            hides_secrets: true,
+        }
+    }
+
+    /// Texts by name as a table on one line, `true` where any text will do.
+    pub(super) fn by_name<'t>(
+        &self,
+        setting: &Setting,
+        pairs: impl Iterator<Item = (&'t str, Option<&'t str>)>,
+    ) -> String {
+        let is_hidden = self.hides_secrets && setting.is_secret;
+        let value = |text: Option<&str>| match text {
+            Some(_) if is_hidden => quote(HIDDEN),
+            Some(text) => quote(text),
+            None => "true".to_owned(),
+        };
+        let all: Vec<String> = pairs
+            .map(|(name, text)| format!("{} = {}", key(name), value(text)))
+            .collect();
+        format!("{{ {} }}", all.join(", "))
+    }
+
     /// Begins a table; its path is written as it is.
     pub(crate) fn table(&mut self, path: &str) {
         if !self.text.is_empty() {

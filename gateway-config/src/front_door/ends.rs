@@ -44,11 +44,7 @@ pub(super) fn node_tls(
 ) -> NodeTls {
     match (&door.upstream_ca, &door.insecure_skip_verify) {
         (Some(ca), None) => {
-            files.push(NamedFile {
-                path: ca.value.clone(),
-                role: FileRole::Ca,
-                place: ca.place.clone(),
-            });
+            files.push(NamedFile::new(ca, FileRole::Ca));
             NodeTls::Verified(ca.value.clone())
         }
         (None, Some(place)) => {
@@ -82,13 +78,8 @@ fn listener_tls(
 ) -> Option<Tls> {
     let (given, missing) = match (&door.tls_cert, &door.tls_key) {
         (Some(chain), Some(key)) => {
-            for (file, role) in [(chain, FileRole::Chain), (key, FileRole::Key)] {
-                files.push(NamedFile {
-                    path: file.value.clone(),
-                    role,
-                    place: file.place.clone(),
-                });
-            }
+            files.push(NamedFile::new(chain, FileRole::Chain));
+            files.push(NamedFile::new(key, FileRole::Key));
             return Some(Tls::new(
                 name.clone(),
                 chain.value.clone(),

@@ -43,6 +43,7 @@ pub(super) fn to_toml(door: &FrontDoor, process: &Process) -> String {
     if let Some(log) = process
         .access_log
         .as_ref()
+        .map(|log| &log.value)
         .filter(|log| **log != AccessLog::Stdout)
     {
         out.access_log(log);

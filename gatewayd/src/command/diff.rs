@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use gateway_config::Snapshot;
-use gateway_config::cost::{Cost, is_secret};
-use gateway_config::effective::to_toml;
-use serde_json::{Value, json};
+use gateway_config::cost::Cost;
+use gateway_config::effective::{to_shown_toml, to_toml};
+use serde_json::json;
 
 use super::print;
 use crate::cli::{Diff, Format, Given};
@@ -28,17 +28,19 @@ struct Change {
 
 /// Prints the changes; findings in either file go to the standard error.
 pub(super) fn run(diff: Diff) -> Exit {
-    let (Some(old), Some(new)) = (load(Given::File(diff.old)), load(Given::File(diff.new))) else {
+    let format = diff.format;
+    let (old, new) = diff.given();
+    let (Some(old), Some(new)) = (load(&old), load(&new)) else {
         return Exit::Configuration;
     };
     let changes = between(&old, &new);
-    print(&match diff.format {
+    print(&match format {
         Format::Json => document(&changes),
         Format::Text => text(&changes),
     })
 }
 
-fn load(given: Given) -> Option<Snapshot> {
+fn load(given: &Given) -> Option<Snapshot> {
     let Outcome { sources, result } = given.load();
     match result {
         Ok(loaded) => Some(loaded.snapshot),
@@ -55,36 +57,48 @@ fn between(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     for (path, value) in entries(new) {
         let before = old.remove(&path);
         if before.as_ref() != Some(&value) {
-            changes.push(change(path, before, Some(value)));
+            changes.push(Change {
+                cost: Cost::of(&path),
+                path,
+                old: before.map(|value| value.shown),
+                new: Some(value.shown),
+            });
         }
     }
-    changes.extend(
-        old.into_iter()
-            .map(|(path, value)| change(path, Some(value), None)),
-    );
+    changes.extend(old.into_iter().map(|(path, value)| Change {
+        cost: Cost::of(&path),
+        path,
+        old: Some(value.shown),
+        new: None,
+    }));
     changes.sort_by(|a, b| (a.cost, &a.path).cmp(&(b.cost, &b.path)));
     changes
 }
 
-fn entries(snapshot: &Snapshot) -> BTreeMap<Vec<String>, String> {
-    let all = pieces(&to_toml(snapshot.model())).into_iter();
+/// What a setting is, and what of it is shown: values that are secret are compared all the same.
+#[derive(Debug, PartialEq, Eq)]
+struct Value {
+    real: String,
+    shown: String,
+}
+
+fn entries(snapshot: &Snapshot) -> BTreeMap<Vec<String>, Value> {
+    // The same settings in the same order; only what some of them are differs.
+    let real = settings(&to_toml(snapshot.model()));
+    let shown = settings(&to_shown_toml(snapshot.model()));
+    real.into_iter()
+        .zip(shown)
+        .map(|((path, real), (_, shown))| (path, Value { real, shown }))
+        .collect()
+}
+
+fn settings(text: &str) -> Vec<(Vec<String>, String)> {
+    let all = pieces(text).into_iter();
     all.filter_map(|piece| match piece {
         Piece::Setting(entry, _) => Some((entry.path, entry.value)),
         Piece::Other(_) => None,
     })
     .collect()
-}
-
-/// A value that is shown to nobody is left out; that it changed is said.
-fn change(path: Vec<String>, old: Option<String>, new: Option<String>) -> Change {
-    let hidden = is_secret(&path);
-    let value = |value: Option<String>| value.map(|v| if hidden { "…".to_owned() } else { v });
-    Change {
-        cost: Cost::of(&path),
-        old: value(old),
-        new: value(new),
-        path,
-    }
 }
 
 fn text(changes: &[Change]) -> String {
@@ -116,7 +130,7 @@ fn remark(cost: Cost) -> &'static str {
 }
 
 fn document(changes: &[Change]) -> String {
-    let all: Vec<Value> = changes
+    let all: Vec<serde_json::Value> = changes
         .iter()
         .map(|one| {
             let mut fields = json!({ "cost": one.cost.title(), "path": one.path });

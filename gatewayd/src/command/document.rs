@@ -5,10 +5,10 @@
 use std::fmt::Write;
 
 use gateway_config::cost::Cost;
+use gateway_config::schema::{default, range};
 use gateway_config::settings::{Kind, SETTINGS};
 
 use super::print;
-use super::schema::{default, range};
 use crate::exit::Exit;
 
 const HEAD: &str = "# Settings\n\n\

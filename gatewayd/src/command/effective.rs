@@ -1,6 +1,6 @@
 //! `gatewayd effective`: the configuration with everything spelled out.
 
-use gateway_config::effective::to_toml;
+use gateway_config::effective::to_shown_toml;
 use gateway_config::settings::{Kind, SETTINGS, Setting};
 use gateway_config::{Loaded, Origins, Place, Sources};
 
@@ -20,7 +20,7 @@ pub(super) fn run(effective: Effective) -> Exit {
             render::show(&loaded.warnings, &sources);
             print(&match with_origin {
                 true => annotated(&loaded, &sources),
-                false => to_toml(loaded.snapshot.model()),
+                false => to_shown_toml(loaded.snapshot.model()),
             })
         }
         Err(found) => {
@@ -30,12 +30,13 @@ pub(super) fn run(effective: Effective) -> Exit {
     }
 }
 
-/// The text, and behind each setting where it was written; it is still the same configuration.
+/// The text, and behind each setting where it was written; without secrets in it, it is still the
+/// same configuration.
 fn annotated(loaded: &Loaded, sources: &Sources) -> String {
     let origins = Origins::read(&loaded.origin, sources);
     let is_flags = loaded.origin.texts().next().is_none();
     let mut text = String::new();
-    for piece in pieces(&to_toml(loaded.snapshot.model())) {
+    for piece in pieces(&to_shown_toml(loaded.snapshot.model())) {
         match piece {
             Piece::Other(line) => text.push_str(&line),
             Piece::Setting(entry, written) => {

@@ -1,0 +1,182 @@
+//! What a configuration file may say, as JSON Schema (draft 07) for editors.
+//!
+//! Made from the settings table alone, so an editor knows what the parser knows. Bounds of
+//! durations, sizes and shares are words in the description: a pattern cannot compare numbers.
+
+use serde_json::{Map, Value, json};
+
+use crate::settings::{Kind, SETTINGS, Setting};
+use crate::value;
+
+const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
+const NAME: &str = "^[A-Za-z0-9._-]{1,63}$";
+
+/// The schema, as a JSON document.
+#[must_use]
+pub fn text() -> String {
+    let mut schema = table("");
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("$schema".to_owned(), json!(DRAFT));
+        fields.insert("title".to_owned(), json!("The configuration of gatewayd"));
+    }
+    format!("{schema:#}\n")
+}
+
+/// A table with the settings below a path, and nothing else.
+fn table(path: &str) -> Value {
+    let below = SETTINGS.iter().filter(|one| one.parent() == path);
+    let properties: Map<String, Value> = below
+        .map(|one| (one.key().to_owned(), property(one)))
+        .collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// One setting: what it takes, what it does, and what it is when absent.
+fn property(setting: &Setting) -> Value {
+    let mut schema = taken(setting.path, setting.kind);
+    let description = match range(setting.short()) {
+        Some(range) => format!("{} Takes {range}.", setting.sentence),
+        None => setting.sentence.to_owned(),
+    };
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("description".to_owned(), json!(description));
+        if let Some(default) = default(setting.kind) {
+            fields.insert("default".to_owned(), default);
+        }
+    }
+    schema
+}
+
+/// The values a kind of setting takes; the settings below it are those below `path`.
+fn taken(path: &str, kind: Kind) -> Value {
+    let text = || json!({ "type": "string" });
+    let entries = || table(&format!("{path}.*"));
+    match kind {
+        Kind::Bool { .. } => json!({ "type": "boolean" }),
+        Kind::Duration {
+            bare_millis: true, ..
+        } => json!({ "type": ["string", "integer"], "pattern": "^[0-9]+ *(ms|s|m|h|d)?$" }),
+        Kind::Duration { .. } => json!({ "type": "string", "pattern": "^[0-9]+ *(ms|s|m|h|d)$" }),
+        Kind::Integer { min, max, .. } => integer(min, max),
+        Kind::Integers { min, max } => one_or_many(&integer(min, max)),
+        Kind::Nodes => json!({ "type": "array", "items": { "anyOf": [text(), entries()] } }),
+        Kind::Share { .. } => json!({ "type": "string", "pattern": "^[0-9]+ *%$" }),
+        Kind::Size { .. } => json!({ "type": "string", "pattern": "^[0-9]+ *(B|KiB|MiB|GiB)$" }),
+        Kind::Table => table(path),
+        Kind::TableOr(short) => json!({ "anyOf": [taken(path, *short), table(path)] }),
+        Kind::TableList => json!({ "type": "array", "items": entries() }),
+        Kind::Tables => json!({
+            "type": "object",
+            "propertyNames": { "pattern": NAME },
+            "additionalProperties": entries(),
+        }),
+        Kind::Text => text(),
+        Kind::TextByName => json!({ "type": "object", "additionalProperties": text() }),
+        Kind::TextOrTexts => one_or_many(&text()),
+        Kind::TextOrTrueByName => json!({
+            "type": "object",
+            "additionalProperties": { "anyOf": [text(), { "const": true }] },
+        }),
+        Kind::Texts => json!({ "type": "array", "items": text() }),
+        Kind::Word { words, .. } => json!({ "type": "string", "enum": words }),
+        Kind::Words { words, .. } => json!({
+            "type": "array",
+            "items": { "type": "string", "enum": words },
+            "uniqueItems": true,
+        }),
+    }
+}
+
+fn integer(min: u64, max: u64) -> Value {
+    json!({ "type": "integer", "minimum": min, "maximum": max })
+}
+
+fn one_or_many(one: &Value) -> Value {
+    json!({ "anyOf": [one, { "type": "array", "items": one }] })
+}
+
+/// The bounds that a pattern does not hold.
+#[must_use]
+pub fn range(kind: Kind) -> Option<String> {
+    match kind {
+        Kind::Duration { min, max, .. } => Some(format!(
+            "{} to {}",
+            value::write_duration(min),
+            value::write_duration(max)
+        )),
+        Kind::Size { min, max, .. } => Some(format!(
+            "{} to {}",
+            value::write_size(min),
+            value::write_size(max)
+        )),
+        Kind::Share { min, max, .. } => Some(format!("{min}% to {max}%")),
+        _ => None,
+    }
+}
+
+/// The default as a file would say it. A list without words, and a short form that is a list,
+/// stand for something that the sentence says.
+#[must_use]
+pub fn default(kind: Kind) -> Option<Value> {
+    match kind {
+        Kind::Bool { default } => Some(json!(default)),
+        Kind::Duration { default, .. } => default.map(|time| json!(value::write_duration(time))),
+        Kind::Integer { default, .. } => default.map(|number| json!(number)),
+        Kind::Share { default, .. } => default.map(|share| json!(format!("{share}%"))),
+        Kind::Size { default, .. } => default.map(|size| json!(value::write_size(size))),
+        Kind::TableOr(short) if !matches!(short, Kind::Words { .. }) => self::default(*short),
+        Kind::Word { default, .. } => Some(json!(default)),
+        Kind::Words { default, .. } if !default.is_empty() => Some(json!(default)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `gatewayd schema > docs/gateway.schema.json` renews it; review the difference.
+    const GOLDEN: &str = include_str!("../../docs/gateway.schema.json");
+
+    #[test]
+    fn the_schema_in_the_documents_is_the_one_of_the_table() {
+        assert!(
+            text() == GOLDEN,
+            "docs/gateway.schema.json is not what `gatewayd schema` prints"
+        );
+    }
+
+    #[test]
+    fn every_setting_is_in_it_once_and_nothing_is_null() {
+        let schema: Value = serde_json::from_str(&text()).unwrap();
+        assert_eq!(descriptions(&schema), SETTINGS.len());
+        assert!(!text().contains("null"));
+    }
+
+    #[test]
+    fn every_table_of_settings_refuses_what_is_not_one() {
+        closed(&serde_json::from_str(&text()).unwrap());
+    }
+
+    fn descriptions(value: &Value) -> usize {
+        let below: usize = parts(value).map(descriptions).sum();
+        let is_text = value.get("description").is_some_and(Value::is_string);
+        below + usize::from(is_text)
+    }
+
+    fn closed(value: &Value) {
+        if value.get("type") == Some(&json!("object")) {
+            let rest = value.get("additionalProperties");
+            assert!(rest.is_some_and(|rest| rest != &json!(true)), "{value}");
+        }
+        parts(value).for_each(closed);
+    }
+
+    fn parts(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
+        match value {
+            Value::Array(all) => Box::new(all.iter()),
+            Value::Object(all) => Box::new(all.values()),
+            _ => Box::new(std::iter::empty()),
+        }
+    }
+}
