@@ -14,6 +14,8 @@ mod exit;
 mod log;
 mod origin;
 mod process;
+#[expect(dead_code, unused_imports, reason = "the server is to speak it")]
+mod proto;
 mod render;
 mod signals;
 
