@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use gateway_core::node::LiveNode;
+use gateway_core::node::{LastProbe, LiveNode};
 use gateway_core::readiness::{self, Observation};
 use pingora_core::connectors::ConnectorOptions;
 use pingora_core::connectors::http::v1::Connector;
@@ -76,6 +76,7 @@ impl ReadyCheck {
     /// Cancel-safe: a probe that is dropped counts for nothing.
     pub(crate) async fn probe(&self) {
         self.sees(Observation::Unreachable);
+        let begun = clock::now();
         let pool = self.pool.load_full();
         let _ = tokio::time::timeout(pool.pool.probe.timeout, self.check_addresses()).await;
         if self.says_nothing.swap(false, Ordering::Relaxed) {
@@ -87,7 +88,10 @@ impl ReadyCheck {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let moves = pool.state.probed(&self.node, &seen, clock::now());
+        let now = clock::now();
+        let took = now.saturating_duration_since(begun);
+        self.node.set_last_probe(LastProbe { at: now, took });
+        let moves = pool.state.probed(&self.node, &seen, now);
         pool.report(&moves);
     }
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use gateway_config::Snapshot;
-use gateway_pingora::{Engine, Fault};
+use gateway_pingora::{Engine, Fault, Options};
 use tracing_appender::non_blocking::NonBlocking;
 
 use crate::access_file::AccessFile;
@@ -75,10 +75,12 @@ async fn run(
 }
 
 fn start(snapshot: Snapshot, writer: Option<NonBlocking>) -> Result<Engine, Fault> {
-    let engine = Engine::start(Arc::new(snapshot), writer)?;
-    for (listener, addr) in engine.addresses() {
-        tracing::info!(listener = &**listener, addr = %addr, "listening");
-    }
+    let options = Options {
+        access_log: writer,
+        ..Options::default()
+    };
+    let engine = Engine::start(Arc::new(snapshot), options)?;
+    say_where(&engine);
     Ok(engine)
 }
 
@@ -89,9 +91,12 @@ fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
         let hash = snapshot.hash().to_owned();
         let is_same = hash == before.hash();
         let next = snapshot.with_number(before.number() + u64::from(!is_same));
-        engine
-            .apply(Arc::new(next))
+        let prepared = engine
+            .prepare(Arc::new(next))
             .map_err(|fault| fault.to_string())?;
+        if prepared.activate().is_new_generation {
+            say_where(engine);
+        }
         Ok(hash)
     });
     match applied {
@@ -101,6 +106,13 @@ fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
         ),
         Ok(hash) => tracing::info!(snapshot = hash, "reload: applied"),
         Err(why) => tracing::error!(snapshot = before.hash(), why, "reload: refused"),
+    }
+}
+
+/// Says where each listener listens, which may be a port that the system picked.
+fn say_where(engine: &Engine) {
+    for (listener, addr) in engine.addresses() {
+        tracing::info!(listener = &*listener, addr = %addr, "listening");
     }
 }
 

@@ -13,6 +13,7 @@ mod connections;
 mod endpoints;
 mod faults;
 mod general;
+mod generations;
 mod health;
 mod hostile;
 mod http2;

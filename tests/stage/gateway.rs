@@ -65,12 +65,13 @@ impl Door {
         let process = Process::new(child);
         meanwhile(process.pid());
         let addr = wait::value("the gateway's address", wait::SOON, || {
+            let ended = process.status();
             let said = log.saying("listening");
-            if let Some(status) = process.status() {
+            let addr = said.first().map(|entry| entry.text("addr"));
+            if let (Some(status), None) = (ended, &addr) {
                 panic!("the gateway ended with {status}: {}", log.all().join("\n"));
             }
-            said.first()
-                .and_then(|entry| entry.text("addr").parse().ok())
+            addr?.parse().ok()
         });
         Self {
             process,

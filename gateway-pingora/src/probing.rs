@@ -1,0 +1,90 @@
+//! Keeps every node of the snapshot that is served under probes, and no other.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use gateway_config::model::Name;
+use gateway_core::tried::NodeId;
+use pingora_core::connectors::http::v1::Connector;
+use tokio::runtime::Runtime;
+use tokio::task::AbortHandle;
+
+use crate::pools::{LivePool, Pools};
+use crate::probe_io::{self, ReadyCheck};
+
+/// The probes of all nodes, on a runtime of their own (adr/0019).
+pub(crate) struct Probing {
+    control: Runtime,
+    connector: Arc<Connector>,
+    probes: Mutex<HashMap<(Name, NodeId), Probe>>,
+}
+
+/// A node that is probed again and again.
+struct Probe {
+    check: Arc<ReadyCheck>,
+    task: AbortHandle,
+}
+
+impl Probing {
+    /// Nobody is probed yet.
+    ///
+    /// # Errors
+    /// What the system says of another thread.
+    pub(crate) fn new() -> io::Result<Self> {
+        let control = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("control")
+            .enable_all()
+            .build()?;
+        Ok(Probing {
+            control,
+            connector: probe_io::connector(),
+            probes: Mutex::default(),
+        })
+    }
+
+    /// Every node is asked once, all at the same time, so that nobody is told `ready` too soon.
+    /// Blocks for one probe timeout at most.
+    pub(crate) fn first_round(&self, pools: &Pools) {
+        let mut probes = tokio::task::JoinSet::new();
+        for pool in pools.values() {
+            for node in pool.state.nodes() {
+                let check = ReadyCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
+                probes.spawn_on(async move { check.probe().await }, self.control.handle());
+            }
+        }
+        self.control
+            .block_on(async { while probes.join_next().await.is_some() {} });
+    }
+
+    /// Probes the nodes of these pools, and no others. A node that stays goes on being probed as
+    /// before; a probe of a node that has left counts for nothing.
+    pub(crate) fn watch(&self, pools: &Pools, first: impl Fn(&LivePool) -> Duration) {
+        let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *probes);
+        for pool in pools.values() {
+            for node in pool.state.nodes() {
+                let key = (Arc::clone(&pool.pool.name), node.id());
+                let probe = before.remove(&key).unwrap_or_else(|| {
+                    let connector = Arc::clone(&self.connector);
+                    let check = Arc::new(ReadyCheck::new(Arc::clone(pool), node, connector));
+                    let watch = probe_io::watch(Arc::clone(&check), first(pool));
+                    let task = self.control.spawn(watch).abort_handle();
+                    Probe { check, task }
+                });
+                probe.check.apply(Arc::clone(pool));
+                probes.insert(key, probe);
+            }
+        }
+        for probe in before.values() {
+            probe.task.abort();
+        }
+    }
+
+    /// Ends all probes, without waiting for one.
+    pub(crate) fn end(self) {
+        self.control.shutdown_background();
+    }
+}
