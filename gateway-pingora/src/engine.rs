@@ -86,6 +86,11 @@ impl Engine {
         let plan = engine
             .generations()
             .plan(wanted, workers, &mut outside, &engine.shared)?;
+        for unused in outside {
+            let addr = unused.local_addr().map(|addr| addr.to_string());
+            let addr = addr.unwrap_or_default();
+            tracing::warn!(addr, "an inherited socket is on no listener's address");
+        }
         let serving = engine.shared.serving.load_full();
         engine.change().keep_drained(&serving);
         engine.probing.first_round(&serving.pools);

@@ -306,6 +306,12 @@ pub(crate) fn may_colour(is_terminal: bool) -> bool {
     is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// What the environment says under a name.
+#[expect(clippy::disallowed_methods, reason = "this is the command line")]
+pub(crate) fn environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
 /// Adds the command that was left out: under the drop-in's name, and before `--config`.
 fn completed(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let called = arguments.first().map(Path::new).and_then(Path::file_name);

@@ -18,6 +18,12 @@ mod process;
 mod proto;
 mod render;
 mod signals;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the reload is to keep its snapshots here")
+)]
+mod state;
+mod systemd;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;

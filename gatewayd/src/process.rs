@@ -5,6 +5,7 @@
 //!
 //! Source: the signals of the runtime contract.
 
+use std::net::TcpListener;
 use std::sync::Arc;
 
 use gateway_config::Snapshot;
@@ -15,10 +16,12 @@ use crate::access_file::AccessFile;
 use crate::exit::Exit;
 use crate::log;
 use crate::signals::{Signals, Told};
+use crate::systemd::{self, Supervisor};
 
 /// Serves `snapshot` until told to stop; `load` gives the snapshot that a reload asks for, or every
 /// reason why there is none.
 pub(crate) fn serve(snapshot: Snapshot, load: impl Fn() -> Result<Snapshot, String>) -> Exit {
+    let inherited = systemd::inherited();
     let _log = log::start();
     let access_log = match AccessFile::open(&snapshot.model().access_log) {
         Ok(access_log) => access_log,
@@ -37,7 +40,7 @@ pub(crate) fn serve(snapshot: Snapshot, load: impl Fn() -> Result<Snapshot, Stri
         Ok(signals) => signals,
         Err(error) => return refuse(&format!("no signals: {error}")),
     };
-    let exit = match start(snapshot, access_log.writer.clone()) {
+    let exit = match start(snapshot, access_log.writer.clone(), inherited) {
         Ok(engine) => runtime.block_on(run(engine, signals, &access_log, load)),
         Err(fault) => return refuse(&fault.to_string()),
     };
@@ -53,14 +56,21 @@ async fn run(
     access_log: &AccessFile,
     load: impl Fn() -> Result<Snapshot, String>,
 ) -> Exit {
+    let supervisor = Supervisor::found();
+    supervisor.is_ready(&serving(&engine, "started"));
     loop {
         match signals.next().await {
-            Told::Reload => reload(&engine, &load),
+            Told::Reload => {
+                supervisor.is_reloading();
+                let outcome = reload(&engine, &load);
+                supervisor.is_ready(&serving(&engine, outcome));
+            }
             Told::Reopen => access_log.reopen(),
             Told::Stop(_) => break,
         }
     }
     tracing::info!("draining");
+    supervisor.is_stopping("draining");
     engine.drain();
     let mut ended = tokio::task::spawn_blocking(|| engine.join());
     loop {
@@ -74,9 +84,14 @@ async fn run(
     }
 }
 
-fn start(snapshot: Snapshot, writer: Option<NonBlocking>) -> Result<Engine, Fault> {
+fn start(
+    snapshot: Snapshot,
+    writer: Option<NonBlocking>,
+    inherited: Vec<TcpListener>,
+) -> Result<Engine, Fault> {
     let options = Options {
         access_log: writer,
+        inherited,
         ..Options::default()
     };
     let engine = Engine::start(Arc::new(snapshot), options)?;
@@ -84,7 +99,13 @@ fn start(snapshot: Snapshot, writer: Option<NonBlocking>) -> Result<Engine, Faul
     Ok(engine)
 }
 
-fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
+/// What systemd shows of a process that serves.
+fn serving(engine: &Engine, outcome: &str) -> String {
+    format!("{outcome}; serving snapshot {}", engine.snapshot().hash())
+}
+
+/// One word or two for how it went; the log has the whole of it.
+fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) -> &'static str {
     let before = engine.snapshot();
     // Applied also when its text is the same: the files it names are read again.
     let applied = load().and_then(|snapshot| {
@@ -100,12 +121,21 @@ fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
         Ok(hash)
     });
     match applied {
-        Ok(hash) if hash == before.hash() => tracing::info!(
-            snapshot = hash,
-            "reload: unchanged but for the files it names"
-        ),
-        Ok(hash) => tracing::info!(snapshot = hash, "reload: applied"),
-        Err(why) => tracing::error!(snapshot = before.hash(), why, "reload: refused"),
+        Ok(hash) if hash == before.hash() => {
+            tracing::info!(
+                snapshot = hash,
+                "reload: unchanged but for the files it names"
+            );
+            "reload unchanged"
+        }
+        Ok(hash) => {
+            tracing::info!(snapshot = hash, "reload: applied");
+            "reload applied"
+        }
+        Err(why) => {
+            tracing::error!(snapshot = before.hash(), why, "reload: refused");
+            "reload refused"
+        }
     }
 }
 

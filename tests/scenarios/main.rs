@@ -24,5 +24,6 @@ mod reload;
 mod retry;
 mod rotation;
 mod selection;
+mod supervision;
 mod tls;
 mod upgrade;

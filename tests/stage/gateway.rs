@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,11 +55,12 @@ impl Door {
     fn start(
         program: &Path,
         arguments: &[OsString],
+        stdin: Stdio,
         scratch: Scratch,
         trust: Option<Trust>,
         meanwhile: impl FnOnce(Pid),
     ) -> Self {
-        let mut child = spawn(program, arguments);
+        let mut child = spawn(program, arguments, stdin);
         let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
         let access = Lines::follow(child.stdout.take().expect("a piped stdout"));
         let process = Process::new(child);

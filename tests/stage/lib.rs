@@ -24,6 +24,7 @@ pub mod message;
 pub mod node;
 pub mod ports;
 pub mod scratch;
+pub mod supervisor;
 pub mod vector;
 pub mod wait;
 pub mod wire;

@@ -1,7 +1,10 @@
 //! How a gateway is to be started.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use nix::unistd::Pid;
 
@@ -20,6 +23,7 @@ pub struct Plan {
     pub(super) scratch: Scratch,
     waits_for_nodes: bool,
     trust: Option<Trust>,
+    inherits: Option<TcpListener>,
 }
 
 impl Plan {
@@ -54,6 +58,7 @@ impl Plan {
             scratch: Scratch::new(),
             waits_for_nodes: false,
             trust: None,
+            inherits: None,
         }
     }
 
@@ -79,6 +84,7 @@ impl Plan {
             scratch,
             waits_for_nodes: false,
             trust: None,
+            inherits: None,
         }
     }
 
@@ -159,6 +165,27 @@ impl Plan {
         self
     }
 
+    /// Starts it with this in its environment.
+    #[must_use]
+    pub fn told(mut self, name: &str, value: &OsStr) -> Self {
+        let mut said = OsString::from(format!("{name}="));
+        said.push(value);
+        let program = std::mem::replace(&mut self.program, "env".into());
+        self.start.splice(0..0, [said, program.into()]);
+        self
+    }
+
+    /// Starts it as a service manager does that has bound this socket for it.
+    #[must_use]
+    pub fn inherits(mut self, socket: TcpListener) -> Self {
+        let start = "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\" 3<&0 </dev/null";
+        let program = std::mem::replace(&mut self.program, "sh".into());
+        self.start
+            .splice(0..0, ["-c".into(), start.into(), program.into()]);
+        self.inherits = Some(socket);
+        self
+    }
+
     /// Does not wait for a node to be in rotation.
     #[must_use]
     pub fn without_waiting(mut self) -> Self {
@@ -179,6 +206,8 @@ impl Plan {
         let door = Door::start(
             &self.program,
             &arguments,
+            self.inherits
+                .map_or_else(Stdio::null, |socket| Stdio::from(OwnedFd::from(socket))),
             self.scratch,
             self.trust,
             meanwhile,

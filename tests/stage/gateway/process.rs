@@ -99,7 +99,7 @@ impl Drop for Process {
 #[track_caller]
 pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
     let arguments: Vec<OsString> = arguments.iter().map(|a| a.as_ref().into()).collect();
-    let mut child = spawn(&binary(), &arguments);
+    let mut child = spawn(&binary(), &arguments, Stdio::null());
     let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
     let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
     let process = Process::new(child);
@@ -116,10 +116,10 @@ pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
     }
 }
 
-pub(super) fn spawn(program: &Path, arguments: &[OsString]) -> Child {
+pub(super) fn spawn(program: &Path, arguments: &[OsString], stdin: Stdio) -> Child {
     Command::new(program)
         .args(arguments)
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
