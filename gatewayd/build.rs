@@ -18,10 +18,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=proto");
     let described = protox::compile(FILES, ["proto"])?;
     let out: PathBuf = std::env::var_os("OUT_DIR").ok_or("no OUT_DIR")?.into();
-    // For reflection.
+    // For reflection, and for JSON.
     std::fs::write(out.join("control.bin"), described.encode_to_vec())?;
+    let mut config = tonic_prost_build::Config::new();
+    config.enable_type_names();
     tonic_prost_build::configure()
         .include_file("proto.rs")
-        .compile_fds(described)?;
+        .compile_fds_with_config(described, config)?;
     Ok(())
 }

@@ -162,6 +162,8 @@ codes! {
         "A certificate, key or CA file named in the configuration is not there or not open to this user.";
     NOTHING_IN_FILE = 603, "a file without what it should hold",
         "The file was read and holds no PEM block of the kind that belongs there: `CERTIFICATE` for a chain or CA file, a `PRIVATE KEY` for a key.";
+    NOT_BOUND = 701, "an address that cannot be listened on",
+        "The system does not give this address to the process: another process has it, or the same address is asked for twice, or it is no address of this machine, or a port below 1024 needs a right that this user does not have. `ss -ltnp` shows who has it.";
 }
 
 #[cfg(test)]

@@ -21,3 +21,6 @@ pub(crate) use generated::pingora::panel::gateway::v1 as runtime;
 
 /// What the interface looks like, for reflection.
 pub(crate) const DESCRIBED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/control.bin"));
+
+/// Largest message: a configuration of several documents.
+pub(crate) const LARGEST: usize = 32 << 20;
