@@ -14,7 +14,7 @@ use tracing_appender::non_blocking::NonBlocking;
 use crate::clock;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
-use crate::probing::Probing;
+use crate::probing::{Probing, Tried};
 use crate::serving::{Serving, Shared};
 use crate::telemetry::AccessLog;
 use crate::tls;
@@ -58,6 +58,8 @@ pub struct Prepared<'a> {
     overrides: MutexGuard<'a, Overrides>,
     serving: Serving,
     plan: Plan,
+    /// Nodes without which a pool would have nobody to ask.
+    tried: Vec<Tried>,
     is_new_generation: bool,
 }
 
@@ -122,8 +124,10 @@ impl Engine {
         let plan = self
             .generations()
             .plan(wanted, workers, &mut Vec::new(), &self.shared)?;
+        let tried = self.probing.try_out(&serving.pools_of_strangers());
         Ok(Prepared {
             engine: self,
+            tried,
             overrides,
             serving,
             plan,
@@ -259,6 +263,9 @@ impl Prepared<'_> {
         for pool in pools.values() {
             let moves = pool.state.apply(&pool.pool);
             pool.report(&moves);
+        }
+        for tried in &self.tried {
+            tried.tell(clock::now());
         }
         self.overrides.keep_drained(&shared.serving.load());
         self.engine.probing.watch(&pools, |_| Duration::ZERO);

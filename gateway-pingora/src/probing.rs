@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gateway_config::model::Name;
+use gateway_core::node::LiveNode;
+use gateway_core::pool::PoolState;
+use gateway_core::readiness::Observation;
 use gateway_core::tried::NodeId;
 use pingora_core::connectors::http::v1::Connector;
 use tokio::runtime::{Handle, Runtime};
@@ -26,6 +29,30 @@ pub(crate) struct Probing {
 struct Probe {
     check: Arc<ReadyCheck>,
     task: AbortHandle,
+}
+
+/// What was seen of a node before its pool knows it.
+pub(crate) struct Tried {
+    pool: Arc<LivePool>,
+    node: Arc<LiveNode>,
+    seen: Observation,
+}
+
+impl Tried {
+    /// Tells the pool, which knows the node by now. What it knows better stays.
+    pub(crate) fn tell(&self, now: Instant) {
+        let state = &self.pool.state;
+        let is_it = |one: &&Arc<LiveNode>| {
+            one.name() == self.node.name()
+                && one.addr() == self.node.addr()
+                && !one.is_in_rotation()
+        };
+        if let Some(node) = state.nodes().iter().find(is_it) {
+            node.set_addresses(&self.node.addresses());
+            let moves = state.probed(node, &self.seen, now);
+            self.pool.report(&moves);
+        }
+    }
 }
 
 impl Probing {
@@ -57,8 +84,26 @@ impl Probing {
                 probes.spawn_on(async move { check.probe().await }, &self.control);
             }
         }
-        self.control
-            .block_on(async { while probes.join_next().await.is_some() {} });
+        self.wait(async move { while probes.join_next().await.is_some() {} });
+    }
+
+    /// Asks the nodes of these pools, each once, as they will be: nobody is told, and no pool knows
+    /// them yet. Blocks for one probe timeout at most.
+    pub(crate) fn try_out(&self, pools: &[Arc<LivePool>]) -> Vec<Tried> {
+        let mut probes = tokio::task::JoinSet::new();
+        for pool in pools {
+            for node in PoolState::new(&pool.pool).nodes() {
+                let (pool, connector) = (Arc::clone(pool), Arc::clone(&self.connector));
+                let check = ReadyCheck::new(Arc::clone(&pool), Arc::clone(&node), connector);
+                let seen = async move {
+                    let seen = check.observe().await?;
+                    Some(Tried { pool, node, seen })
+                };
+                probes.spawn_on(seen, &self.control);
+            }
+        }
+        let all = self.wait(async move { probes.join_all().await });
+        all.into_iter().flatten().flatten().collect()
     }
 
     /// Probes the nodes of these pools, and no others. A node that stays goes on being probed as
@@ -83,6 +128,15 @@ impl Probing {
         for probe in before.values() {
             probe.task.abort();
         }
+    }
+
+    /// Blocks until the runtime of the probes has done it; `None` when it could not.
+    fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+        let (done, result) = std::sync::mpsc::channel();
+        self.control.spawn(async move {
+            let _ = done.send(work.await);
+        });
+        result.recv().ok()
     }
 
     /// Ends all probes, without waiting for one.

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use gateway_config::Snapshot;
-use gateway_config::model::{Name, Site};
+use gateway_config::model::{Name, Node, Site};
+use gateway_core::node::NodeView;
 use http::HeaderName;
 
 use crate::body_memory::BodyMemory;
@@ -156,6 +157,22 @@ impl Serving {
         let mut all = self.sites.values().flat_map(Sites::all);
         let known = all.find(|served| *served.site.name == *site)?;
         Some(Arc::clone(&known.metrics))
+    }
+
+    /// The pools that have nobody in rotation but may have somebody new: served as they are known,
+    /// their first requests would find no node.
+    pub(crate) fn pools_of_strangers(&self) -> Vec<Arc<LivePool>> {
+        let strange = |pool: &&Arc<LivePool>| {
+            let seen = pool.state.view();
+            let has = |node: &Node, known: &NodeView| {
+                node.name == known.name && node.addr == known.addr && known.last_probe.is_some()
+            };
+            let mut nodes = pool.pool.nodes.iter();
+            let is_served = nodes.any(|node| seen.iter().any(|one| one.is_in && has(node, one)));
+            let mut nodes = pool.pool.nodes.iter();
+            !is_served && nodes.any(|node| !seen.iter().any(|one| has(node, one)))
+        };
+        self.pools.values().filter(strange).cloned().collect()
     }
 
     /// The sites of a listener, also of one that drains.
