@@ -3,7 +3,10 @@
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
@@ -60,7 +63,10 @@ impl Authority {
     pub fn signs(&self, names: &[&str]) -> Identity {
         let key = KeyPair::generate().expect("a key");
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let params = CertificateParams::new(names).expect("names for a certificate");
+        let mut params = CertificateParams::new(names).expect("names for a certificate");
+        // Under the default, its issuer's, some clients take it for a self-signed one.
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "signed");
         let cert = params
             .signed_by(&key, &self.issuer)
             .expect("a signed certificate");

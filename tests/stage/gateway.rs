@@ -26,7 +26,7 @@ pub use effective::{Effective, duration};
 pub use front::Front;
 pub use metrics::Metrics;
 pub use plan::Plan;
-pub use process::{Ended, binary, runs};
+pub use process::{Ended, Followed, binary, follows, runs};
 use process::{Process, spawn};
 
 /// A gateway process under way.

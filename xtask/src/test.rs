@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
-use crate::{Result, arch, deny, size, vendor};
+use crate::{Result, arch, clients, deny, size, vendor};
 
 /// One line of the summary: a name, and how to do it.
 pub(crate) struct Step {
@@ -29,6 +29,7 @@ const ALL: &[Step] = &[
     step("clippy", |root| cargo(root, CLIPPY)),
     step("build", |root| cargo(root, BUILD)),
     step("test", |root| cargo(root, TEST)),
+    step("foreign client", clients::check),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
     step("deny", |root| deny::check(root).map(done)),
