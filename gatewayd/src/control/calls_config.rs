@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use gateway_config::cost::is_secret;
 use gateway_config::effective;
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status};
@@ -10,6 +11,7 @@ use tonic::{Request, Response, Status};
 use super::calls_runtime::{asked, refused};
 use super::watch::Watched;
 use super::{convert, refusal};
+use crate::entries::{Piece, pieces};
 use crate::origin::Outcome;
 use crate::proto::config::gateway_config_server::GatewayConfig;
 use crate::proto::config::*;
@@ -71,7 +73,7 @@ impl GatewayConfig for Calls {
         let snapshot = self.reload.snapshot();
         Ok(Response::new(ActiveConfig {
             snapshot: Some(convert::active(&active)),
-            toml: effective::to_toml(snapshot.model()),
+            toml: shown(&effective::to_toml(snapshot.model())),
         }))
     }
 
@@ -108,6 +110,22 @@ impl GatewayConfig for Calls {
     }
 }
 
+/// An effective text in which no secret can be read.
+fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for piece in pieces(text) {
+        match piece {
+            Piece::Setting(entry, written) if is_secret(&entry.path) => {
+                let key = written.strip_suffix(&entry.value).unwrap_or_default();
+                shown.push_str(&format!("{key}\"…\""));
+            }
+            Piece::Other(written) | Piece::Setting(_, written) => shown.push_str(&written),
+        }
+        shown.push('\n');
+    }
+    shown
+}
+
 fn documents(texts: Vec<Document>) -> Result<Vec<crate::origin::Document>, Status> {
     if texts.is_empty() {
         return Err(refusal::invalid("there is no document"));
@@ -124,4 +142,18 @@ fn documents(texts: Vec<Document>) -> Result<Vec<crate::origin::Document>, Statu
 
 fn bug(why: tokio::task::JoinError) -> Status {
     refused(crate::reload::Refused::Bug(why.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_shown_and_the_rest_is() {
+        let text = "workers = 2\n\n[sites.s.request_edits.set]\nauthorization = \"Bearer abc\"\n";
+        let shown = shown(text);
+        assert!(!shown.contains("abc"), "{shown}");
+        assert!(shown.contains("authorization = \"…\"\n"), "{shown}");
+        assert!(shown.starts_with("workers = 2\n\n["), "{shown}");
+    }
 }
