@@ -168,6 +168,8 @@ codes! {
         "Clients refuse a certificate before its first and after its last day, so handshakes fail. It is a warning, because the same file is right on another day and everything else is served. The clock of this machine was asked.";
     AUTHORITY_SHOWN = 607, "an authority's certificate shown as a server's own",
         "The first certificate of the chain may sign others. Many clients refuse such a certificate when a server shows it as its own. Let it sign one for the server's names, and put that one first.";
+    NOT_BOUND = 701, "an address that cannot be listened on",
+        "The system does not give this address to the process: another process has it, or the same address is asked for twice, or it is no address of this machine, or a port below 1024 needs a right that this user does not have. `ss -ltnp` shows who has it.";
 }
 
 #[cfg(test)]

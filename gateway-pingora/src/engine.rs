@@ -217,7 +217,7 @@ impl Engine {
     }
 
     /// Waits until everything has ended, after [`drain`](Engine::drain).
-    pub fn join(self) {
+    pub fn join(&self) {
         let threads = self.generations().threads();
         for worker in threads {
             let _ = worker.join();

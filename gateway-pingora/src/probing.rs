@@ -11,7 +11,7 @@ use gateway_core::pool::PoolState;
 use gateway_core::readiness::Observation;
 use gateway_core::tried::NodeId;
 use pingora_core::connectors::http::v1::Connector;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::task::AbortHandle;
 
 use crate::pools::{LivePool, Pools};
@@ -19,7 +19,8 @@ use crate::probe_io::{self, ReadyCheck};
 
 /// The probes of all nodes, on a runtime of their own (adr/0019).
 pub(crate) struct Probing {
-    control: Runtime,
+    control: Handle,
+    runtime: Mutex<Option<Runtime>>,
     connector: Arc<Connector>,
     probes: Mutex<HashMap<(Name, NodeId), Probe>>,
 }
@@ -60,13 +61,14 @@ impl Probing {
     /// # Errors
     /// What the system says of another thread.
     pub(crate) fn new() -> io::Result<Self> {
-        let control = tokio::runtime::Builder::new_multi_thread()
+        let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("control")
             .enable_all()
             .build()?;
         Ok(Probing {
-            control,
+            control: runtime.handle().clone(),
+            runtime: Mutex::new(Some(runtime)),
             connector: probe_io::connector(),
             probes: Mutex::default(),
         })
@@ -79,7 +81,7 @@ impl Probing {
         for pool in pools.values() {
             for node in pool.state.nodes() {
                 let check = ReadyCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
-                probes.spawn_on(async move { check.probe().await }, self.control.handle());
+                probes.spawn_on(async move { check.probe().await }, &self.control);
             }
         }
         self.wait(async move { while probes.join_next().await.is_some() {} });
@@ -97,7 +99,7 @@ impl Probing {
                     let seen = check.observe().await?;
                     Some(Tried { pool, node, seen })
                 };
-                probes.spawn_on(seen, self.control.handle());
+                probes.spawn_on(seen, &self.control);
             }
         }
         let all = self.wait(async move { probes.join_all().await });
@@ -138,7 +140,16 @@ impl Probing {
     }
 
     /// Ends all probes, without waiting for one.
-    pub(crate) fn end(self) {
-        self.control.shutdown_background();
+    pub(crate) fn end(&self) {
+        let runtime = self.runtime.lock();
+        if let Some(runtime) = runtime.unwrap_or_else(PoisonError::into_inner).take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Drop for Probing {
+    fn drop(&mut self) {
+        self.end();
     }
 }

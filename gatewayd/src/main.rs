@@ -8,18 +8,18 @@ use crate::exit::Exit;
 
 mod access_file;
 mod cli;
+mod clock;
 mod command;
+mod control;
 mod entries;
 mod exit;
 mod log;
 mod origin;
 mod process;
+mod proto;
+mod reload;
 mod render;
 mod signals;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the reload is to keep its snapshots here")
-)]
 mod state;
 mod systemd;
 

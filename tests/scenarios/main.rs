@@ -10,8 +10,10 @@
 mod answers;
 mod bodies;
 mod connections;
+mod control;
 mod endpoints;
 mod faults;
+mod foreign;
 mod general;
 mod generations;
 mod health;

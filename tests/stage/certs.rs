@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
 };
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
@@ -110,7 +111,11 @@ impl Authority {
 
 fn parameters(names: &[&str]) -> CertificateParams {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    CertificateParams::new(names).expect("names for a certificate")
+    let mut params = CertificateParams::new(names).expect("names for a certificate");
+    // Under the default, its issuer's, some clients take it for a self-signed one.
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, "signed");
+    params
 }
 
 impl Trust {

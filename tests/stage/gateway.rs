@@ -26,7 +26,7 @@ pub use effective::{Effective, duration};
 pub use front::Front;
 pub use metrics::Metrics;
 pub use plan::Plan;
-pub use process::{Ended, binary, runs, runs_in};
+pub use process::{Ended, Followed, binary, follows, runs, runs_in};
 use process::{Process, spawn};
 
 /// A gateway process under way.

@@ -7,6 +7,7 @@ mod advisories;
 mod arch;
 mod check;
 mod citations;
+mod clients;
 mod demo;
 mod deny;
 mod editors;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
-use crate::{Result, arch, deny, editors, generate, size, vendor};
+use crate::{Result, arch, clients, deny, editors, generate, size, vendor};
 
 /// One line of the summary: a name, and how to do it.
 pub(crate) struct Step {
@@ -30,6 +30,7 @@ const ALL: &[Step] = &[
     step("build", |root| cargo(root, BUILD)),
     step("generated", |root| generate::check(root).map(done)),
     step("test", |root| cargo(root, TEST)),
+    step("foreign client", clients::check),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
     step("editors", editors::check),

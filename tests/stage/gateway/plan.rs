@@ -91,6 +91,14 @@ impl Plan {
         plan
     }
 
+    /// The same with these words instead of all before.
+    #[must_use]
+    pub fn instead(mut self, words: &[&str]) -> Self {
+        self.start = words.iter().map(OsString::from).collect();
+        self.flags.clear();
+        self
+    }
+
     /// Calls the binary by another name, without naming a subcommand.
     #[must_use]
     pub fn called(mut self, name: &str) -> Self {

@@ -125,6 +125,34 @@ pub fn runs_in(directory: &Path, arguments: &[impl AsRef<Path>]) -> Ended {
     }
 }
 
+/// A command of the binary that goes on, and what it prints.
+#[derive(Debug)]
+pub struct Followed {
+    _process: Process,
+    out: Arc<Lines>,
+}
+
+impl Followed {
+    /// What it has printed so far.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        self.out.all()
+    }
+}
+
+/// Starts the binary with these arguments and listens to it.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn follows(arguments: &[&str]) -> Followed {
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let mut child = spawn(&binary(), &arguments, Path::new("."), Stdio::null());
+    let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
+    let _process = Process::new(child);
+    Followed { _process, out }
+}
+
 pub(super) fn spawn(
     program: &Path,
     arguments: &[OsString],
