@@ -206,6 +206,10 @@ impl Walk<'_> {
                     true
                 }
                 _ => {
+                    if walk.within.len() == 2 {
+                        // It is taken out, and may be what others refer to.
+                        walk.doubted.push(Vec::new());
+                    }
                     let example = format!("[{shown}] with its settings below");
                     walk.wrong(one, &shown, "a table", &example, setting)
                 }

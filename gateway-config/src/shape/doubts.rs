@@ -6,6 +6,7 @@
 //!
 //! Source: adr/0024.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::Spanned;
@@ -13,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::codes::{self, Code};
 use crate::diagnostic::Diagnostic;
-use crate::source::{Origin, Place, Sources};
+use crate::source::{Origin, Place, SourceId, Sources};
 
 /// What is in doubt in a configuration.
 #[derive(Debug, Default)]
@@ -21,9 +22,9 @@ pub(crate) struct Doubts {
     /// Whether tables are: anything may have been meant to be defined there.
     of_tables: bool,
     /// The names of the tables in which something is.
-    names: Vec<Place>,
-    /// Everything that stands in them.
-    places: Vec<Place>,
+    names: BTreeSet<(SourceId, usize)>,
+    /// Everything that stands in them: where it begins, and where it ends.
+    places: BTreeMap<(SourceId, usize), usize>,
 }
 
 impl Doubts {
@@ -47,39 +48,42 @@ impl Doubts {
         let mut spans = Vec::new();
         for name in named {
             if let Some((key, value)) = find(root, name) {
-                doubts.names.push(sources.locate(origin, key.clone()));
+                let place = sources.locate(origin, key.clone());
+                doubts.names.insert((place.source, place.span.start));
                 spans.push(key);
                 everything(value, &mut spans);
             }
         }
-        let place = |span| sources.locate(origin, span);
-        doubts.places = spans.into_iter().map(place).collect();
+        for span in spans {
+            let place = sources.locate(origin, span);
+            let at = (place.source, place.span.start);
+            let end = doubts.places.entry(at).or_default();
+            *end = place.span.end.max(*end);
+        }
         doubts
     }
 
     /// Whether a finding may say no more than that something is misspelt.
     pub(crate) fn explain(&self, found: &Diagnostic) -> bool {
-        let is_doubted = || found.labels.iter().any(|label| self.hold(&label.place));
+        let places = || found.labels.iter().map(|label| &label.place);
+        let is_doubted = || places().any(|place| self.hold(place));
+        let is_named = || places().any(|place| self.names.contains(&start(place)));
         let is_any = self.of_tables || !self.places.is_empty();
-        let is_named = || {
-            found
-                .labels
-                .iter()
-                .any(|label| self.names.contains(&label.place))
-        };
         (found.code == codes::SAME_HOST && (self.of_tables || is_named()))
             || (OF_ITSELF.contains(&found.code) && (self.of_tables || is_doubted()))
             || (OF_OTHERS.contains(&found.code) && is_any)
             || (OF_TABLES.contains(&found.code) && self.of_tables)
     }
 
+    /// Whether a place is one of those, or inside.
     fn hold(&self, place: &Place) -> bool {
-        self.places.iter().any(|one| {
-            one.source == place.source
-                && one.span.start <= place.span.start
-                && place.span.end <= one.span.end
-        })
+        let before = self.places.range(..=start(place)).next_back();
+        before.is_some_and(|((source, _), end)| *source == place.source && place.span.end <= *end)
     }
+}
+
+fn start(place: &Place) -> (SourceId, usize) {
+    (place.source, place.span.start)
 }
 
 /// The key and the value at the end of a way.
@@ -88,7 +92,7 @@ fn find<'r, 't>(
     way: &[String],
 ) -> Option<(Range<usize>, &'r Spanned<DeValue<'t>>)> {
     let (first, rest) = way.split_first()?;
-    let (key, value) = root.iter().find(|(key, _)| key.get_ref() == first)?;
+    let (key, value) = root.get_key_value(first.as_str())?;
     match value.get_ref() {
         DeValue::Table(inner) if !rest.is_empty() => {
             find(inner, rest).or(Some((key.span(), value)))
