@@ -39,6 +39,19 @@ pub(crate) fn text(found: &[Diagnostic], sources: &Sources, is_coloured: bool) -
     drawn
 }
 
+/// Findings as a log carries them: their first lines, at most [`DRAWN`] of them and then a count.
+pub(crate) fn lines(found: &[Diagnostic], sources: &Sources) -> String {
+    let first = found.iter().take(DRAWN);
+    let mut lines: Vec<String> = first
+        .map(|one| one.first_line(sources).to_string())
+        .collect();
+    let rest = found.len().saturating_sub(DRAWN);
+    if rest > 0 {
+        lines.push(format!("… and {rest} more"));
+    }
+    lines.join("\n")
+}
+
 /// Findings as one JSON document. Fields are added to it, never renamed or removed.
 pub(crate) fn json(found: &[Diagnostic], sources: &Sources) -> String {
     let count = |severity| found.iter().filter(|one| one.severity == severity).count();

@@ -8,9 +8,6 @@ use gateway_pingora::Fault;
 use crate::render;
 use crate::state::StateError;
 
-/// Most findings that are told in a line each.
-const LINES: usize = 20;
-
 /// Why a change was refused; everything is as it was then.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
@@ -131,17 +128,7 @@ impl Refused {
 impl Findings {
     /// The first line of each, as the log carries them.
     pub(crate) fn lines(&self) -> String {
-        let mut lines: Vec<String> = self
-            .found
-            .iter()
-            .take(LINES)
-            .map(|one| self.line(one))
-            .collect();
-        let rest = self.found.len().saturating_sub(LINES);
-        if rest > 0 {
-            lines.push(format!("… and {rest} more"));
-        }
-        lines.join("\n")
+        render::lines(&self.found, &self.sources)
     }
 
     /// The first line of one of them.
