@@ -12,6 +12,7 @@ use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::secrets;
 use crate::source::{Origin, SourceId, Sources};
 use crate::syntax;
 
@@ -28,7 +29,7 @@ pub(crate) struct Read<'t> {
 /// Reads the texts into one tree; what is not TOML is in the findings.
 pub(crate) fn read<'t>(
     texts: &'t [(SourceId, String)],
-    sources: &Sources,
+    sources: &mut Sources,
     findings: &mut Findings,
 ) -> Read<'t> {
     let mut origin = Origin::default();
@@ -38,6 +39,9 @@ pub(crate) fn read<'t>(
     for (id, text) in texts {
         origin.push(start, *id);
         let (tree, wrong) = DeTable::parse_recoverable(text);
+        if !wrong.is_empty() {
+            secrets::hide_in_broken(sources, *id, text);
+        }
         if syntax::report(sources, *id, tree.get_ref(), &wrong, findings) {
             trees.push(shifted_table(tree.into_inner(), start));
         } else {

@@ -88,9 +88,7 @@ pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, V
     if findings.refuse() {
         // What is not in the tree, or only once, is not met on the way through it.
         for (id, text) in &texts {
-            for span in secrets::in_broken(text) {
-                sources.mask(&sources.place(*id, span));
-            }
+            secrets::hide_in_broken(sources, *id, text);
         }
     }
     for (id, text) in texts.iter().filter(|_| is_whole) {

@@ -24,7 +24,8 @@ impl Origins {
     pub fn read(origin: &Origin, sources: &Sources) -> Self {
         let text = |id: SourceId| (id, sources.written(id).to_owned());
         let texts: Vec<(SourceId, String)> = origin.texts().map(text).collect();
-        let read = document::read(&texts, sources, &mut Findings::default());
+        // They have been read before, so nothing new is found or hidden.
+        let read = document::read(&texts, &mut sources.clone(), &mut Findings::default());
         let mut origins = Self::default();
         origins.table(read.root.get_ref(), &mut Vec::new(), &|key| {
             sources.locate(&read.origin, key.span())
