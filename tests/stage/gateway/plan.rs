@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use nix::unistd::Pid;
 
-use super::{Door, Ended, binary, runs};
+use super::{Door, Ended, binary, runs_in};
 use crate::certs::{Authority, Trust};
 use crate::node::Cluster;
 use crate::scratch::Scratch;
@@ -156,7 +156,7 @@ impl Plan {
     pub fn but_with(mut self, line: &str, other: &str) -> Self {
         let mut arguments: Vec<OsString> = vec!["effective".into()];
         arguments.extend(self.arguments());
-        let printed = runs(&arguments).stdout;
+        let printed = runs_in(self.scratch.path(), &arguments).stdout;
         assert!(printed.contains(line), "no `{line}` in {printed}");
         let text = printed.replace(line, other);
         let file = self.scratch.file("expanded.toml", &text);
@@ -235,7 +235,7 @@ impl Plan {
     /// Starts it and waits for its end.
     #[must_use]
     pub fn is_refused(self) -> Ended {
-        runs(&self.arguments())
+        runs_in(self.scratch.path(), &self.arguments())
     }
 
     pub(super) fn arguments(&self) -> Vec<OsString> {
