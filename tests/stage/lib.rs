@@ -19,6 +19,7 @@ pub mod curtain;
 pub mod gateway;
 pub mod http2;
 pub mod inbox;
+pub mod leash;
 pub mod log;
 pub mod message;
 pub mod node;

@@ -7,9 +7,9 @@ mod advisories;
 mod arch;
 mod check;
 mod citations;
-mod demo;
 mod deny;
 mod names;
+mod play;
 mod process;
 mod report;
 mod review;
@@ -29,6 +29,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   demo [--once]      three stand-in nodes and a front door; with --once the story plays and checks itself
+  soak [--minutes N] [--seed N] [--format json]
+                     the gateway under load, through reloads and faults: what failed and need not have
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
@@ -56,7 +58,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     match command.as_str() {
         "arch" => arch::run(&root)?,
         "check" => check::run(&root)?,
-        "demo" => return demo::run(&root, rest),
+        "demo" | "soak" => return play::run(&root, command, rest),
         "help" | "--help" | "-h" => print!("{USAGE}"),
         "review" => review::run(&root, rest)?,
         "size" => size::run(&root)?,

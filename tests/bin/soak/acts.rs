@@ -1,0 +1,5 @@
+//! The acts, each with a ledger of its own.
+
+pub(crate) mod end;
+pub(crate) mod faults;
+mod rest;
