@@ -3,3 +3,5 @@
 pub(crate) mod end;
 pub(crate) mod faults;
 mod rest;
+pub(crate) mod scarce;
+pub(crate) mod steady;

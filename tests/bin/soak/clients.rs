@@ -5,7 +5,7 @@ use std::thread::{self, Scope};
 
 use crate::scene::Scene;
 
-pub(crate) mod fresh;
+mod fresh;
 mod http2;
 pub(crate) mod kept;
 pub(crate) mod line;

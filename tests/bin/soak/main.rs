@@ -26,6 +26,7 @@ mod options;
 mod reloads;
 mod remote;
 mod report;
+mod running;
 mod scene;
 mod shape;
 mod troubles;
@@ -65,6 +66,8 @@ fn play(options: Options) -> ExitCode {
         "faults",
         acts::faults::play(&mut house, &weather, options.length, options.seed),
     );
+    played("steady", acts::steady::play());
+    played("scarce", acts::scarce::play());
     played("end", acts::end::play(&house));
     let report = Report::on(options.seed, acts);
     match options.is_json {

@@ -48,11 +48,8 @@ impl Nodes {
             remote: Remote::start(),
         };
         nodes.live.always(&Way::SwitchesAndEchoes);
-        let record = |number| format!("record {number:06}\n");
-        let records: String = (0..RECORDS).map(record).collect();
-        for addr in [nodes.failing.nodes()[0].addr(), nodes.remote.addr] {
-            ask(addr, &Request::post("/table/t/import", &records)).is(200);
-        }
+        fill(nodes.failing.nodes()[0].addr());
+        fill(nodes.remote.addr);
         nodes
     }
 
@@ -140,7 +137,15 @@ impl Nodes {
     }
 }
 
-fn addresses(cluster: &Cluster) -> Vec<(String, SocketAddr)> {
+/// Writes something to read to a node, and to all that share its store.
+pub(crate) fn fill(node: SocketAddr) {
+    let record = |number| format!("record {number:06}\n");
+    let records: String = (0..RECORDS).map(record).collect();
+    ask(node, &Request::post("/table/t/import", records)).is(200);
+}
+
+/// The nodes of a cluster as a pool has them.
+pub(crate) fn addresses(cluster: &Cluster) -> Vec<(String, SocketAddr)> {
     let address = |node: &Node| (node.name().to_owned(), node.addr());
     cluster.nodes().iter().map(address).collect()
 }

@@ -8,7 +8,7 @@ use gateway_tests::certs::Trust;
 use gateway_tests::curtain::Curtain;
 
 use crate::bodies::Bodies;
-use crate::house::House;
+use crate::house::{House, read};
 use crate::ledger::Ledger;
 use crate::weather::Weather;
 
@@ -46,10 +46,10 @@ impl<'soak> Scene<'soak> {
             ledger,
             bodies,
             curtain,
-            front: house.front(),
+            front: house.gateway.front(),
             safe: house.safe(),
             trust: house.authority.trust(),
-            expected: house.expected(),
+            expected: house.nodes.answers(&read()),
         }
     }
 

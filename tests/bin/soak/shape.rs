@@ -31,6 +31,8 @@ pub(crate) struct Shape {
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     /// From one probe to the next.
     pub(crate) probe: &'static str,
+    /// How long an idle connection to a node is kept.
+    pub(crate) keep_idle: &'static str,
 }
 
 /// A listener beside those that stay.
@@ -47,6 +49,24 @@ pub(crate) struct Side {
 }
 
 impl Shape {
+    /// One worker, one clear listener that stays, and these nodes for requests and tunnels.
+    pub(crate) fn before(
+        nodes: Vec<(String, SocketAddr)>,
+        live: Vec<(String, SocketAddr)>,
+    ) -> Self {
+        Shape {
+            workers: 1,
+            turn: 0,
+            side: None,
+            taken: None,
+            nodes,
+            live,
+            tls: None,
+            probe: "100ms",
+            keep_idle: "2s",
+        }
+    }
+
     /// The configuration as a file has it.
     pub(crate) fn text(&self) -> String {
         let idle = 70 + self.turn % 7;
@@ -68,7 +88,8 @@ impl Shape {
             text += &listener("taken", &taken.to_string(), "");
         }
         text += &self.pool("shop", &self.nodes);
-        text + &self.pool("live", &self.live)
+        text += &self.pool("live", &self.live);
+        text
     }
 
     fn pool(&self, name: &str, nodes: &[(String, SocketAddr)]) -> String {
@@ -77,10 +98,11 @@ impl Shape {
         };
         let nodes: Vec<String> = nodes.iter().map(node).collect();
         format!(
-            "[pools.{name}]\nnodes = [{}]\nkeep_idle = \"2s\"\n\
+            "[pools.{name}]\nnodes = [{}]\nkeep_idle = \"{}\"\n\
              timeouts = {{ response = \"{}s\", idle = \"{}s\" }}\n\
              [pools.{name}.probe]\nevery = \"{}\"\n",
             nodes.join(", "),
+            self.keep_idle,
             BUDGET.as_secs(),
             GAP.as_secs(),
             self.probe

@@ -32,11 +32,11 @@ pub(crate) fn play(house: &House) -> Ledger {
             wait::maybe(BEFORE, || None::<()>);
             let _stop = weather.begins("SIGTERM", Cause::Stop);
             let begun = clock::now();
-            house.gateway.stops();
+            house.gateway.door.stops();
             let limit = DRAIN + Duration::from_secs(3);
-            let ended = wait::maybe(limit, || (!house.gateway.is_running()).then_some(()));
+            let ended = wait::maybe(limit, || (!house.gateway.door.is_running()).then_some(()));
             let took = begun.elapsed().as_secs_f64();
-            let status = ended.map(|()| house.gateway.ends_within(limit));
+            let status = ended.map(|()| house.gateway.door.ends_within(limit));
             let is_good = status.is_some_and(|status| status.success());
             ledger.did("SIGTERM");
             let how = status.map_or("still running".to_owned(), |status| status.to_string());

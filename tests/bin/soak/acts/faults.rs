@@ -30,7 +30,8 @@ pub(crate) fn play(house: &mut House, weather: &Weather, length: Duration, seed:
     let mut dice = Dice::new(seed);
     for workers in [3, 1] {
         house.shape.workers = workers;
-        house.reloads(&house.shape.text());
+        let text = house.shape.text();
+        house.gateway.reloads(&text);
     }
     part(house, (weather, &ledger, &bodies), WARM_UP, &mut dice);
     let before = rest::after_rest(house);

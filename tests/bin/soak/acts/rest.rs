@@ -19,12 +19,12 @@ const MEMORY: f64 = 1.5;
 /// What it holds once what drained has ended.
 pub(crate) fn after_rest(house: &House) -> Vitals {
     wait::maybe(REST, || None::<()>);
-    Vitals::of(house.gateway.pid())
+    Vitals::of(house.gateway.door.pid())
 }
 
 /// Waits for the gateway to come back to what it held before, and says so if it does not.
 pub(crate) fn compare(before: Vitals, house: &House, ledger: &Ledger) {
-    let now = || Vitals::of(house.gateway.pid());
+    let now = || Vitals::of(house.gateway.door.pid());
     let is_back =
         |now: &Vitals| now.descriptors <= before.descriptors && now.threads <= before.threads;
     let back = wait::maybe(REST + REST, || Some(now()).filter(is_back));

@@ -6,7 +6,7 @@ use super::line::{Ask, Target};
 use crate::scene::Scene;
 
 /// `GET` in clear text.
-pub(crate) fn reads_in_clear(scene: &Scene<'_>) {
+pub(super) fn reads_in_clear(scene: &Scene<'_>) {
     one_each(
         scene,
         "new GET",

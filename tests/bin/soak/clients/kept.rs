@@ -9,60 +9,45 @@ use crate::scene::Scene;
 const SHORT: usize = 200;
 
 /// `GET` in clear text.
-pub(crate) fn reads_in_clear(scene: &Scene<'_>) {
+pub(super) fn reads_in_clear(scene: &Scene<'_>) {
     let pause = Duration::from_millis(20);
-    in_turn(
-        scene,
-        ("kept GET", Target::front(scene)),
-        (50, pause),
-        || Ask::Read,
-    );
+    let client = ("kept GET", Target::front(scene));
+    in_turn(scene, client, &mut none(50), pause, || Ask::Read);
 }
 
 /// `GET` over TLS.
 pub(super) fn reads_over_tls(scene: &Scene<'_>) {
     let pause = Duration::from_millis(25);
-    in_turn(
-        scene,
-        ("kept GET, TLS", Target::safe(scene)),
-        (40, pause),
-        || Ask::Read,
-    );
+    let client = ("kept GET, TLS", Target::safe(scene));
+    in_turn(scene, client, &mut none(40), pause, || Ask::Read);
 }
 
 /// `POST` in clear text.
 pub(super) fn writes_in_clear(scene: &Scene<'_>) {
     let pause = Duration::from_millis(20);
     let write = || Ask::Write(scene.bodies.write(SHORT));
-    in_turn(
-        scene,
-        ("kept POST", Target::front(scene)),
-        (40, pause),
-        write,
-    );
+    let client = ("kept POST", Target::front(scene));
+    in_turn(scene, client, &mut none(40), pause, write);
 }
 
 /// `POST` over TLS.
 pub(super) fn writes_over_tls(scene: &Scene<'_>) {
     let pause = Duration::from_millis(30);
     let write = || Ask::Write(scene.bodies.write(SHORT));
-    in_turn(
-        scene,
-        ("kept POST, TLS", Target::safe(scene)),
-        (30, pause),
-        write,
-    );
+    let client = ("kept POST, TLS", Target::safe(scene));
+    in_turn(scene, client, &mut none(30), pause, write);
 }
 
-fn in_turn(
+/// Asks on each of these connections in turn, with a pause after each.
+pub(crate) fn in_turn(
     scene: &Scene<'_>,
     (client, target): (&'static str, Target),
-    (connections, pause): (usize, Duration),
+    slots: &mut [Option<Line>],
+    pause: Duration,
     ask: impl Fn() -> Ask,
 ) {
-    let mut slots: Vec<Option<Line>> = (0..connections).map(|_| None).collect();
     while !scene.is_over() {
-        for slot in &mut slots {
+        for slot in &mut *slots {
             if scene.is_over() {
                 return;
             }
@@ -70,4 +55,8 @@ fn in_turn(
             scene.paces(pause);
         }
     }
+}
+
+fn none(connections: usize) -> Vec<Option<Line>> {
+    (0..connections).map(|_| None).collect()
 }
