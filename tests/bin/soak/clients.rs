@@ -6,6 +6,7 @@ use std::thread::{self, Scope};
 use crate::scene::Scene;
 
 mod fresh;
+mod herd;
 mod http2;
 pub(crate) mod kept;
 pub(crate) mod line;
@@ -26,7 +27,7 @@ pub(crate) fn while_they_ask<T>(scene: &Scene<'_>, act: impl FnOnce() -> T) -> T
 }
 
 fn call<'scope>(scope: &'scope Scope<'scope, '_>, scene: &'scope Scene<'_>) {
-    let clients: [fn(&Scene<'_>); 13] = [
+    let clients: [fn(&Scene<'_>); 14] = [
         kept::reads_in_clear,
         kept::reads_in_clear,
         kept::reads_over_tls,
@@ -34,6 +35,7 @@ fn call<'scope>(scope: &'scope Scope<'scope, '_>, scene: &'scope Scene<'_>) {
         kept::writes_over_tls,
         fresh::reads_in_clear,
         fresh::reads_over_tls,
+        herd::rush,
         http2::reads_and_writes,
         tunnels::echo,
         uploads::on_a_listener_that_stays,

@@ -1,9 +1,12 @@
 //! Decides whether a request that was not served needed to fail.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::troubles::Trouble;
 use crate::weather::{Cause, Change, Door, Weather};
+
+/// What may have to do with a failure, for whoever reads of it.
+const LATELY: Duration = Duration::from_millis(500);
 
 /// One request, or one frame, of a client, and what came of it.
 #[derive(Clone, Debug)]
@@ -48,7 +51,7 @@ pub(crate) enum Verdict {
     Served,
     /// What we did leaves no other way: this.
     HadToFail(String),
-    /// Nothing that we did explains it; what was under way meanwhile.
+    /// Nothing that we did explains it; what was under way meanwhile and just before.
     NeedNotHaveFailed(Vec<String>),
 }
 
@@ -60,7 +63,11 @@ pub(crate) fn judge(weather: &Weather, exchange: &Exchange, now: Instant) -> Ver
     let meanwhile = weather.between(exchange.begun, now);
     match explained(weather, exchange, &meanwhile, now) {
         Some(why) => Verdict::HadToFail(why),
-        None => Verdict::NeedNotHaveFailed(meanwhile.into_iter().map(|one| one.what).collect()),
+        None => {
+            let lately = exchange.begun.checked_sub(LATELY).unwrap_or(exchange.begun);
+            let lately = weather.between(lately, now);
+            Verdict::NeedNotHaveFailed(lately.into_iter().map(|one| one.what).collect())
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use serde::Serialize;
 use crate::judge::{Exchange, Saw, Verdict, judge};
 use crate::weather::{Weather, lock};
 
-/// How many failures are told in full.
-const TOLD: usize = 12;
+/// How many failures of each kind are told in full.
+const TOLD: usize = 3;
 
 /// The counts of one act.
 #[derive(Debug, Default)]
@@ -39,8 +39,10 @@ pub(crate) struct Counts {
     pub(crate) excuses: BTreeMap<String, u64>,
     /// Reloads and faults by kind.
     pub(crate) done: BTreeMap<String, u64>,
-    /// The first failures in full.
+    /// The first failures of each kind in full.
     pub(crate) told: Vec<String>,
+    #[serde(skip)]
+    told_by_kind: BTreeMap<String, usize>,
     /// What was measured.
     pub(crate) measured: Vec<String>,
 }
@@ -71,7 +73,7 @@ impl Ledger {
             _ => counts.need_not += 1,
         }
         let told = format!(
-            "{:.3} s (asked at {:.3} s), {}: saw {:?}; under way: {}",
+            "{:.3} s (asked at {:.3} s), {}: saw {:?}; under way or just over: {}",
             weather.since_start(now),
             weather.since_start(exchange.begun),
             exchange.client,
@@ -81,7 +83,7 @@ impl Ledger {
                 false => meanwhile.join(", "),
             },
         );
-        counts.tell(told);
+        counts.tell(exchange.client, told);
     }
 
     /// A reload or a fault was done.
@@ -93,14 +95,14 @@ impl Ledger {
     pub(crate) fn seen_again(&self, what: String) {
         let mut counts = lock(&self.0);
         counts.duplicates += 1;
-        counts.tell(what);
+        counts.tell("duplicate", what);
     }
 
     /// A node saw other bytes than were sent.
     pub(crate) fn differs(&self, what: String) {
         let mut counts = lock(&self.0);
         counts.differing += 1;
-        counts.tell(what);
+        counts.tell("bytes", what);
     }
 
     /// A measurement; a promise is broken unless it `holds`.
@@ -108,7 +110,7 @@ impl Ledger {
         let mut counts = lock(&self.0);
         if !holds {
             counts.broken += 1;
-            counts.tell(what.clone());
+            counts.tell("promise", what.clone());
         }
         counts.measured.push(what);
     }
@@ -125,8 +127,11 @@ impl Counts {
         self.need_not + self.duplicates + self.differing + self.broken == 0
     }
 
-    fn tell(&mut self, what: String) {
-        if self.told.len() < TOLD {
+    /// The first of each kind; one fault is soon met by everybody.
+    fn tell(&mut self, kind: &str, what: String) {
+        let told = self.told_by_kind.entry(kind.to_owned()).or_default();
+        *told += 1;
+        if *told <= TOLD {
             self.told.push(what);
         }
     }

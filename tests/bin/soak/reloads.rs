@@ -36,7 +36,7 @@ pub(crate) enum Reload {
 }
 
 /// Each as often as it comes in one round.
-const ROUND: [Reload; 16] = [
+const ROUND: [Reload; 17] = [
     Reload::Settings,
     Reload::Settings,
     Reload::Settings,
@@ -49,6 +49,7 @@ const ROUND: [Reload; 16] = [
     Reload::WideOrNarrow,
     Reload::ClearOrTls,
     Reload::Workers,
+    Reload::Workers,
     Reload::Unchanged,
     Reload::BrokenText,
     Reload::PortInUse,
@@ -56,7 +57,7 @@ const ROUND: [Reload; 16] = [
 ];
 
 /// A round in an order of its own.
-pub(crate) fn round(dice: &mut Dice) -> [Reload; 16] {
+pub(crate) fn round(dice: &mut Dice) -> [Reload; 17] {
     let mut round = ROUND;
     dice.shuffle(&mut round);
     round

@@ -71,10 +71,27 @@ struct SideNow {
     moves: u64,
 }
 
+/// The last change for which somebody had to leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// How many there have been.
+    pub(crate) times: u64,
+    /// Which connections it is about.
+    pub(crate) door: Option<Door>,
+}
+
+impl Left {
+    fn leaves(&mut self, door: Door) {
+        self.times += 1;
+        self.door = Some(door);
+    }
+}
+
 /// Everything under way.
 #[derive(Debug)]
 pub(crate) struct Weather {
     began: Instant,
+    left: Mutex<Left>,
     changes: Mutex<VecDeque<Change>>,
     side: Mutex<SideNow>,
 }
@@ -84,6 +101,7 @@ impl Weather {
     pub(crate) fn calm() -> Self {
         Weather {
             began: clock::now(),
+            left: Mutex::default(),
             changes: Mutex::default(),
             side: Mutex::default(),
         }
@@ -92,6 +110,11 @@ impl Weather {
     /// Something begins, and lasts until what is returned is dropped.
     pub(crate) fn begins(&self, what: impl Into<String>, cause: Cause) -> UnderWay<'_> {
         let from = clock::now();
+        match cause {
+            Cause::SideLeaves => lock(&self.left).leaves(Door::Side),
+            Cause::WorkerLeaves => lock(&self.left).leaves(Door::Stays),
+            Cause::Node(..) | Cause::Nothing | Cause::Stop => {}
+        }
         let mut changes = lock(&self.changes);
         changes.push_back(Change {
             what: what.into(),
@@ -106,6 +129,11 @@ impl Weather {
             weather: self,
             from,
         }
+    }
+
+    /// The last change for which sockets may be closed or given to somebody else.
+    pub(crate) fn left(&self) -> Left {
+        *lock(&self.left)
     }
 
     /// What was under way at any moment between these.
