@@ -13,6 +13,8 @@ use crate::weather::Door;
 const RUSH: usize = 250;
 /// From the signal to the change it asks for, and a little.
 const REACTION: Duration = Duration::from_millis(30);
+/// How long the whole rush may take to be answered.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How often to look whether something changes.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
@@ -36,7 +38,12 @@ fn at_once(scene: &Scene<'_>, target: Target) {
     while lines.len() < RUSH && clock::now() < end {
         lines.push(target.connects(scene, "rush"));
     }
+    let patient_until = end + PATIENCE;
     for line in lines.iter_mut().filter(|line| line.is_some()) {
+        if clock::now() > patient_until {
+            // Some were not answered and have been counted; to wait for each would take for ever.
+            return;
+        }
         target.asks(scene, "rush", line, &Ask::Read);
         *line = None;
     }
