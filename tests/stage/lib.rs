@@ -21,6 +21,7 @@ pub mod foreign;
 pub mod gateway;
 pub mod http2;
 pub mod inbox;
+pub mod leash;
 pub mod log;
 pub mod message;
 pub mod node;

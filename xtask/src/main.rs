@@ -8,11 +8,11 @@ mod arch;
 mod check;
 mod citations;
 mod clients;
-mod demo;
 mod deny;
 mod editors;
 mod generate;
 mod names;
+mod play;
 mod process;
 mod report;
 mod review;
@@ -32,6 +32,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   demo [--once]      three stand-in nodes and a front door; with --once the story plays and checks itself
+  soak [--minutes N] [--seed N] [--format json]
+                     the gateway under load, through reloads and faults: what failed and need not have
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
   editors            the schema, as two editors' tools understand it
@@ -61,7 +63,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     match command.as_str() {
         "arch" => arch::run(&root)?,
         "check" => check::run(&root)?,
-        "demo" => return demo::run(&root, rest),
+        "demo" | "soak" => return play::run(&root, command, rest),
         "editors" => editors::run(&root)?,
         "generate" => generate::run(&root, rest)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),

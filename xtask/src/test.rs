@@ -31,6 +31,7 @@ const ALL: &[Step] = &[
     step("generated", |root| generate::check(root).map(done)),
     step("test", |root| cargo(root, TEST)),
     step("foreign client", clients::check),
+    step("soak", soak),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
     step("editors", editors::check),
@@ -111,6 +112,13 @@ fn cargo(root: &Path, line: &str) -> Result<Option<String>> {
 fn fmt(root: &Path) -> Result<Option<String>> {
     cargo(root, "fmt --check")?;
     cargo(root, "fmt --manifest-path xtask/Cargo.toml --check")
+}
+
+/// Long enough for every kind of reload and fault several times; the long run is for a release.
+fn soak(root: &Path) -> Result<Option<String>> {
+    let soak = root.join("target/debug/soak");
+    let arguments = ["--minutes", "1"];
+    run_program(&mut program(root, &soak.to_string_lossy(), &arguments)).map(done)
 }
 
 /// Private items are documented as well, so a link to one leads somewhere.

@@ -1,4 +1,5 @@
-//! `demo`: builds the gateway and the stand-in nodes, then hands the terminal to the demo.
+//! `demo` and `soak`: builds the gateway and the stand-in nodes, then hands the terminal to a program
+//! of the tests.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -6,8 +7,8 @@ use std::process::ExitCode;
 use crate::process::{program, run as run_program};
 use crate::{Result, vendor};
 
-/// Passes `arguments` through, and the demo's exit code back.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<ExitCode> {
+/// Passes `arguments` through to the program of this name, and its exit code back.
+pub(crate) fn run(root: &Path, name: &str, arguments: &[String]) -> Result<ExitCode> {
     vendor::ensure(root)?;
     run_program(&mut program(
         root,
@@ -22,12 +23,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<ExitCode> {
             "--bins",
         ],
     ))?;
-    let demo = root.join("target/debug/demo");
-    let status = std::process::Command::new(&demo)
+    let path = root.join("target/debug").join(name);
+    let status = std::process::Command::new(&path)
         .args(arguments)
         .current_dir(root)
         .status()
-        .map_err(|error| format!("cannot start {}: {error}", demo.display()))?;
+        .map_err(|error| format!("cannot start {}: {error}", path.display()))?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

@@ -5,13 +5,13 @@ use std::process::{Child, Command, Stdio};
 use nix::unistd::Pid;
 
 /// A shell that waits for our end of its pipe to close, then ends the gateway.
-pub(crate) struct Leash {
+pub struct Leash {
     shell: Option<Child>,
 }
 
 impl Leash {
     /// Holds this process.
-    pub(crate) fn on(gateway: Pid) -> Self {
+    pub fn on(gateway: Pid) -> Self {
         let shell = Command::new("sh")
             .args(["-c", "trap '' INT; read -r _; kill \"$0\" 2>/dev/null"])
             .arg(gateway.to_string())
