@@ -60,6 +60,9 @@ struct Held {
     open: Arc<AtomicUsize>,
 }
 
+/// A post that nobody holds any more, with the sockets that are to be closed there.
+type Relieved = (Held, Vec<Arc<TcpListener>>);
+
 /// What a generation left behind.
 struct Leaving {
     generation: u64,
@@ -160,8 +163,18 @@ impl Generations {
             let retired = self.crew.split_off(plan.workers.min(crew_before));
             self.crew.extend(plan.fresh);
             self.man();
-            let mut held = self.relieve(&gone, &old_sockets, crew_before, leave);
-            held.extend(self.retire(retired, &gone, &old_sockets, crew_before, leave));
+            let mut relieved = self.relieve(&gone, &old_sockets, crew_before);
+            relieved.extend(self.retire(retired, &gone, &old_sockets, crew_before));
+            // Nobody holds a socket now but who takes what is queued there and closes it: what came
+            // after that would be reset.
+            drop(old_sockets);
+            let held: Vec<Held> = relieved
+                .into_iter()
+                .map(|(held, closing)| {
+                    held.leave(closing, leave);
+                    held
+                })
+                .collect();
             if !held.is_empty() {
                 self.leaving.push(Leaving {
                     generation: self.number,
@@ -216,14 +229,9 @@ impl Generations {
         }
     }
 
-    /// Takes the workers that stay from the posts of listeners that have gone.
-    fn relieve(
-        &mut self,
-        gone: &[Served],
-        sockets: &Sockets,
-        workers: usize,
-        leave: Leave,
-    ) -> Vec<Held> {
+    /// Takes the workers that stay from the posts of listeners that have gone. Each comes with the
+    /// sockets that it has to close.
+    fn relieve(&mut self, gone: &[Served], sockets: &Sockets, workers: usize) -> Vec<Relieved> {
         let mut relieved = Vec::new();
         for (number, man) in self.crew.iter_mut().enumerate() {
             for served in gone {
@@ -231,8 +239,7 @@ impl Generations {
                     continue;
                 };
                 let keys = self.sockets.without(&served.keys);
-                held.leave(sockets.share(&keys, number, workers), leave);
-                relieved.push(held);
+                relieved.push((held, sockets.share(&keys, number, workers)));
             }
         }
         relieved
@@ -246,8 +253,7 @@ impl Generations {
         gone: &[Served],
         sockets: &Sockets,
         workers: usize,
-        leave: Leave,
-    ) -> Vec<Held> {
+    ) -> Vec<Relieved> {
         let mut relieved = Vec::new();
         let first = self.crew.len();
         for (number, man) in (first..).zip(retired) {
@@ -258,8 +264,7 @@ impl Generations {
                     .find(is_it)
                     .map(|one| self.sockets.without(&one.keys));
                 let closing = sockets.share(&keys.unwrap_or_default(), number, workers);
-                held.leave(closing, leave);
-                relieved.push(held);
+                relieved.push((held, closing));
             }
             self.retired.push(man.thread);
         }

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -25,7 +26,7 @@ use crate::drain::{Drain, Leave};
 use crate::listening::Listening;
 use crate::stream::Conn;
 use crate::worker::Worker;
-use crate::{clock, connection};
+use crate::{clock, connection, sockets};
 
 /// How long connections that are queued already are taken from a socket that will be closed.
 const LAST_ACCEPTS: Duration = Duration::from_millis(250);
@@ -87,6 +88,10 @@ impl Holding {
                 biased;
                 order = orders.recv() => {
                     let order = order?;
+                    if order.leave.is_some() {
+                        // Our shares; a socket is closed as soon as it is empty, not later.
+                        sockets.clear();
+                    }
                     self.empty(order.closing);
                     if order.leave.is_some() {
                         return order.leave;
@@ -142,6 +147,8 @@ impl Holding {
     fn empty(&mut self, closing: Vec<Arc<TcpListener>>) {
         let last = clock::now() + LAST_ACCEPTS;
         for socket in closing {
+            // Best effort: without it, who comes between the last look and the close is reset.
+            let _ = SockRef::from(&*socket).attach_filter(&sockets::NOBODY_NEW);
             while clock::now() < last {
                 let Ok((stream, peer)) = socket.accept() else {
                     break;

@@ -10,9 +10,20 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use gateway_config::model::{Listener, Name};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
 
 use crate::fault::Fault;
+
+/// Drops segments with SYN and no others (a filter of the kernel's, on the flags of RFC 9293 §3.1): a
+/// client that asks for a connection on a socket about to be closed asks again a second later, and
+/// finds who is there then, or nobody. Connections that are made already are not touched.
+pub(crate) const NOBODY_NEW: [SockFilter; 4] = [
+    // The byte of the flags; if SYN is set, nothing of it; else all of it.
+    SockFilter::new(0x30, 0, 0, 13),
+    SockFilter::new(0x45, 0, 1, 0x02),
+    SockFilter::new(0x06, 0, 0, 0),
+    SockFilter::new(0x06, 0, 0, u32::MAX),
+];
 
 /// What one socket has to be. Two listeners that ask for the same share the socket over a reload.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
+use std::thread;
 use std::time::Duration;
 
 use gateway_tests::certs::Authority;
 use gateway_tests::client::Conversation;
+use gateway_tests::curtain::Curtain;
 use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
@@ -195,6 +197,32 @@ fn a_listener_may_move_inside_the_address_it_has() {
             Conversation::open(free).asks(&get()).is(200);
         }
     }
+}
+
+#[test]
+fn nobody_is_lost_who_connects_while_a_listener_moves_inside_its_address() {
+    let cluster = Cluster::of(&["a"]);
+    let reserved = Reserved::take();
+    let free = reserved.addr();
+    let wide = SocketAddr::from(([0, 0, 0, 0], free.port()));
+    let mut house = House::with(&cluster, 2, &[("front", ANY), ("side", &bind(wide))]);
+    let curtain = Curtain::default();
+
+    thread::scope(|scope| {
+        let play = curtain.rises();
+        scope.spawn(|| {
+            while !curtain.is_down() {
+                let rush: Vec<Conversation> = (0..100).map(|_| Conversation::open(free)).collect();
+                for mut one in rush {
+                    one.asks(&get()).is(200);
+                }
+            }
+        });
+        for addr in [free, wide].into_iter().cycle().take(200) {
+            house.now_has(2, &[("front", ANY), ("side", &bind(addr))]);
+        }
+        drop(play);
+    });
 }
 
 #[test]
