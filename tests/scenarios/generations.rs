@@ -218,7 +218,7 @@ fn nobody_is_lost_who_connects_while_a_listener_moves_inside_its_address() {
                 }
             }
         });
-        for addr in [free, wide].into_iter().cycle().take(40) {
+        for addr in [free, wide].into_iter().cycle().take(200) {
             house.now_has(2, &[("front", ANY), ("side", &bind(addr))]);
         }
         drop(play);
