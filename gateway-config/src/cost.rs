@@ -7,7 +7,7 @@
 pub enum Cost {
     /// A reload: the next request sees it.
     AtOnce,
-    /// A reload, and connections made after it.
+    /// A reload, and connections made after it; those there are may be asked to end.
     NewConnections,
     /// A listener bound anew.
     Rebind,
@@ -21,7 +21,15 @@ const COSTS: &[(&str, Cost)] = &[
     ("limits.connections", Cost::NewConnections),
     ("limits.connections_per_client", Cost::NewConnections),
     ("limits.handshakes", Cost::NewConnections),
-    ("listeners", Cost::Rebind),
+    ("listeners.*.alpn", Cost::NewConnections),
+    ("listeners.*.bind", Cost::Rebind),
+    ("listeners.*.h2c", Cost::NewConnections),
+    ("listeners.*.handshake", Cost::NewConnections),
+    ("listeners.*.http2", Cost::NewConnections),
+    ("listeners.*.proxy_protocol_from", Cost::NewConnections),
+    ("listeners.*.reuse_port", Cost::Rebind),
+    ("listeners.*.tls", Cost::NewConnections),
+    ("listeners.*.v6only", Cost::Rebind),
     ("logs", Cost::Restart),
     ("pools.*.http2", Cost::NewConnections),
     ("pools.*.keep_idle", Cost::NewConnections),
@@ -30,8 +38,8 @@ const COSTS: &[(&str, Cost)] = &[
     ("pools.*.timeouts.tls", Cost::NewConnections),
     ("pools.*.tls", Cost::NewConnections),
     ("sites.*.tls", Cost::NewConnections),
-    ("tls", Cost::Rebind),
-    ("workers", Cost::Restart),
+    ("tls", Cost::NewConnections),
+    ("workers", Cost::NewConnections),
 ];
 
 impl Cost {
@@ -86,14 +94,17 @@ mod tests {
     #[test]
     fn a_setting_costs_what_its_table_costs() {
         for (text, cost) in [
-            ("listeners.a.head.line", Cost::Rebind),
+            ("listeners.a.bind", Cost::Rebind),
+            ("listeners.a.head.line", Cost::AtOnce),
+            ("listeners.a.tls", Cost::NewConnections),
+            ("logs.access", Cost::Restart),
             ("limits.connections", Cost::NewConnections),
             ("limits.body_memory", Cost::AtOnce),
             ("pools.p.timeouts.connect", Cost::NewConnections),
             ("pools.p.timeouts.idle", Cost::AtOnce),
             ("pools.p.timeouts", Cost::AtOnce),
             ("sites.tls.hosts", Cost::AtOnce),
-            ("workers", Cost::Restart),
+            ("workers", Cost::NewConnections),
         ] {
             assert_eq!(Cost::of(&path(text)), cost, "{text}");
         }

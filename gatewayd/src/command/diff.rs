@@ -108,7 +108,7 @@ fn text(changes: &[Change]) -> String {
         if last != Some(one.cost) {
             let gap = if last.is_some() { "\n" } else { "" };
             // Writing to a String does not fail.
-            let _ = writeln!(text, "{gap}{}{}:", one.cost.title(), remark(one.cost));
+            let _ = writeln!(text, "{gap}{}:", one.cost.title());
             last = Some(one.cost);
         }
         let path = one.path.join(".");
@@ -119,14 +119,6 @@ fn text(changes: &[Change]) -> String {
         };
     }
     text
-}
-
-/// What has to be known of a group besides its name.
-fn remark(cost: Cost) -> &'static str {
-    match cost {
-        Cost::Rebind => " (a reload refuses it so far; restart)",
-        _ => "",
-    }
 }
 
 fn document(changes: &[Change]) -> String {
@@ -185,14 +177,16 @@ mod tests {
     #[test]
     fn changes_stand_in_the_order_of_what_they_cost() {
         let new = PLAIN.replace(":80", ":82") + "keep_idle = \"9s\"\nqueue_wait = \"1s\"\n";
-        let changes = between(&snapshot(PLAIN), &snapshot(&format!("workers = 2\n{new}")));
+        let changes = between(
+            &snapshot(PLAIN),
+            &snapshot(&format!("{new}[logs]\naccess = \"off\"\n")),
+        );
         assert_eq!(
             text(&changes),
             "at once:\n  ~ pools.p.queue_wait: \"5s\" → \"1s\"\n\n\
              new connections:\n  ~ pools.p.keep_idle: \"4s\" → \"9s\"\n\n\
-             rebind (a reload refuses it so far; restart):\n  \
-             ~ listeners.a.bind: \"127.0.0.1:80\" → \"127.0.0.1:82\"\n\n\
-             restart:\n  + workers: 2\n"
+             rebind:\n  ~ listeners.a.bind: \"127.0.0.1:80\" → \"127.0.0.1:82\"\n\n\
+             restart:\n  ~ logs.access: \"stdout\" → \"off\"\n"
         );
         assert!(document(&changes).contains("\"cost\": \"new connections\""));
     }
@@ -202,7 +196,7 @@ mod tests {
         for file in [
             include_str!("../../../tests/config/door.effective.toml"),
             include_str!("../../../tests/config/edge.effective.toml"),
-            include_str!("../../../tests/config/furnished.effective.toml"),
+            include_str!("../../../tests/config/furnished.toml"),
             PLAIN,
         ] {
             let one = snapshot(file);
