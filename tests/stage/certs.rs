@@ -83,7 +83,10 @@ impl Authority {
         self.signs_what(params)
     }
 
-    fn signs_what(&self, params: CertificateParams) -> Identity {
+    fn signs_what(&self, mut params: CertificateParams) -> Identity {
+        // Under the default, its issuer's, some clients take it for a self-signed one.
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "signed");
         let key = KeyPair::generate().expect("a key");
         let cert = params
             .signed_by(&key, &self.issuer)
@@ -111,11 +114,7 @@ impl Authority {
 
 fn parameters(names: &[&str]) -> CertificateParams {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let mut params = CertificateParams::new(names).expect("names for a certificate");
-    // Under the default, its issuer's, some clients take it for a self-signed one.
-    params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, "signed");
-    params
+    CertificateParams::new(names).expect("names for a certificate")
 }
 
 impl Trust {
