@@ -2,7 +2,7 @@
 //! own. Workers share nothing but counters and the snapshot.
 //!
 //! Which listeners it serves is told to it while it runs: it outlives generations, and so do its
-//! connections on both sides. What it does for one listener is [`post`](crate::post)'s.
+//! connections on both sides. What it does for one listener is `post`'s.
 //!
 //! Source: adr/0014, adr/0035.
 
