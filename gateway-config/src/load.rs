@@ -52,7 +52,11 @@ pub fn load_all(paths: &[&Path], sources: &mut Sources) -> Result<Loaded, Vec<Di
             if !known.insert(fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
                 continue;
             }
-            match sources.open(&file) {
+            let opened = match file == *path {
+                true => sources.open_given(&file),
+                false => sources.open(&file),
+            };
+            match opened {
                 Ok(id) => ids.push(id),
                 Err(why) => findings.push(unreadable(&file, &why)),
             }

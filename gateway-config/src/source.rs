@@ -7,8 +7,9 @@
 //! Invariant: a [`Place`] made here lies in its text, on character boundaries.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// Largest configuration file that is read, in bytes.
@@ -96,20 +97,40 @@ impl Sources {
     /// Reads a file, unless a text of that name is here already. Paths in it become absolute.
     ///
     /// # Errors
-    /// Those of reading; [`io::ErrorKind::InvalidData`] for a file that is not UTF-8 or is larger
-    /// than [`MAX_BYTES`].
+    /// Those of reading; [`io::ErrorKind::InvalidInput`] for what is no regular file, which might
+    /// never end or never begin; [`io::ErrorKind::InvalidData`] for a file that is not UTF-8 or is
+    /// larger than [`MAX_BYTES`].
     pub fn open(&mut self, path: &Path) -> io::Result<SourceId> {
+        self.read(path, false)
+    }
+
+    /// The same for a path that somebody gave, which may be a pipe: `check /dev/stdin`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_given(&mut self, path: &Path) -> io::Result<SourceId> {
+        self.read(path, true)
+    }
+
+    fn read(&mut self, path: &Path, may_be_pipe: bool) -> io::Result<SourceId> {
         let name = self.shown(path).display().to_string();
         if let Some(known) = self.all.iter().position(|one| one.name == name) {
             return Ok(SourceId(known));
         }
-        if fs::metadata(path)?.len() > MAX_BYTES {
+        let kind = fs::metadata(path)?.file_type();
+        if !(kind.is_file() || may_be_pipe && kind.is_fifo()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+        }
+        // A length that is told may be another than what comes.
+        let mut bytes = Vec::new();
+        let mut most = fs::File::open(path)?.take(MAX_BYTES + 1);
+        if most.read_to_end(&mut bytes)? as u64 > MAX_BYTES {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "the file is larger than 16 MiB",
             ));
         }
-        let text = String::from_utf8(fs::read(path)?).map_err(|wrong| {
+        let text = String::from_utf8(bytes).map_err(|wrong| {
             let read = wrong
                 .as_bytes()
                 .iter()

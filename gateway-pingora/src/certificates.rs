@@ -26,9 +26,13 @@ pub fn check_certificates(files: &[NamedFile]) -> Vec<Diagnostic> {
 }
 
 fn check_at(files: &[NamedFile], now: SystemTime) -> Vec<Diagnostic> {
-    let roots = files.iter().filter(|file| file.role == FileRole::Ca);
+    // Opening what is no file, a pipe say, may wait for ever.
+    let is_file = |one: &NamedFile| one.path.is_file();
+    let roots = files
+        .iter()
+        .filter(|file| file.role == FileRole::Ca && is_file(file));
     let mut found: Vec<Diagnostic> = roots.filter_map(trusted).collect();
-    for (chain, key) in pairs(files) {
+    for (chain, key) in pairs(files).filter(|(chain, key)| is_file(chain) && is_file(key)) {
         let Ok(certificates) = tls::certificates(&chain.path) else {
             continue;
         };

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use gateway_tests::gateway::{Ended, runs};
 use gateway_tests::scratch::Scratch;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
 /// A configuration in three files, of which two lie in a folder among what editors leave behind.
 struct Ground {
@@ -147,4 +149,36 @@ fn several_files_are_compared_with_several() {
     let same = ground.runs("diff conf.d --new conf.d/a.toml conf.d/b.toml");
     assert_eq!(same.stdout, "");
     assert!(same.status.success(), "{}", same.stderr);
+}
+
+#[test]
+fn what_never_ends_or_never_begins_is_refused_and_not_waited_for() {
+    let ground = Ground::new();
+    for name in ["conf.d/pipe.toml", "list.toml", "shop.pem", "shop.key"] {
+        mkfifo(Path::new(&ground.path(name)), Mode::S_IRWXU).unwrap();
+    }
+    ground.write(
+        "cluster.toml",
+        "[front_door.a]\nlisten = \"127.0.0.1:0\"\ncluster = \"list.toml\"\n",
+    );
+    ground.write(
+        "tls.toml",
+        "[listeners.a]\nbind = \"127.0.0.1:0\"\ntls = \"a\"\n\
+         [tls.a]\nchain = \"shop.pem\"\nkey = \"shop.key\"\n\
+         [sites.a]\nlistener = \"a\"\npool = \"a\"\n\
+         [pools.a]\nnodes = [\"127.0.0.1:9\"]\nprobe = {}\n",
+    );
+    for line in [
+        "check conf.d",
+        "check cluster.toml",
+        "check --files tls.toml",
+        "run --config tls.toml",
+        "check /dev/zero",
+        "check /dev/random",
+    ] {
+        let ended = ground.runs(line);
+        assert_eq!(ended.status.code(), Some(1), "{line}");
+        let said = ended.stderr;
+        assert!(said.contains("not a file"), "{line}: {said}");
+    }
 }
