@@ -71,8 +71,27 @@ fn between(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
         old: Some(value.shown),
         new: None,
     }));
+    whole_listeners(&mut changes);
     changes.sort_by(|a, b| (a.cost, &a.path).cmp(&(b.cost, &b.path)));
     changes
+}
+
+/// A listener that comes or goes does so with all its settings, whatever each of them would cost.
+fn whole_listeners(changes: &mut [Change]) {
+    let is_whole = |one: &&Change| one.old.is_none() || one.new.is_none();
+    let binds = changes.iter().filter(is_whole).map(|one| &one.path);
+    let names: Vec<String> = binds
+        .filter_map(|path| match path.as_slice() {
+            [table, name, key] if table == "listeners" && key == "bind" => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    for one in changes {
+        let is_listener = one.path.first().is_some_and(|table| table == "listeners");
+        if is_listener && one.path.get(1).is_some_and(|name| names.contains(name)) {
+            one.cost = Cost::Rebind;
+        }
+    }
 }
 
 /// What a setting is, and what of it is shown: values that are secret are compared all the same.
@@ -108,24 +127,29 @@ fn text(changes: &[Change]) -> String {
         if last != Some(one.cost) {
             let gap = if last.is_some() { "\n" } else { "" };
             // Writing to a String does not fail.
-            let _ = writeln!(text, "{gap}{}{}:", one.cost.title(), remark(one.cost));
+            let _ = writeln!(text, "{gap}{}:", one.cost.title());
             last = Some(one.cost);
         }
-        let path = one.path.join(".");
+        let (path, so_far) = (one.path.join("."), so_far(&one.path));
         let _ = match (&one.old, &one.new) {
-            (Some(old), Some(new)) => writeln!(text, "  ~ {path}: {old} → {new}"),
-            (None, Some(new)) => writeln!(text, "  + {path}: {new}"),
-            (old, None) => writeln!(text, "  - {path}: {}", old.as_deref().unwrap_or_default()),
+            (Some(old), Some(new)) => writeln!(text, "  ~ {path}: {old} → {new}{so_far}"),
+            (None, Some(new)) => writeln!(text, "  + {path}: {new}{so_far}"),
+            (old, None) => {
+                let old = old.as_deref().unwrap_or_default();
+                writeln!(text, "  - {path}: {old}{so_far}")
+            }
         };
     }
     text
 }
 
-/// What has to be known of a group besides its name.
-fn remark(cost: Cost) -> &'static str {
-    match cost {
-        Cost::Rebind => " (a reload refuses it so far; restart)",
-        _ => "",
+/// Whether the data plane of this build refuses in a reload what the cost promises; goes with its
+/// generations.
+fn so_far(path: &[String]) -> &'static str {
+    let is_refused = |table: &String| matches!(table.as_str(), "listeners" | "tls" | "workers");
+    match path.first().is_some_and(is_refused) {
+        true => " (a reload refuses it so far; restart)",
+        false => "",
     }
 }
 
@@ -162,17 +186,32 @@ mod tests {
 
     #[test]
     fn changes_stand_in_the_order_of_what_they_cost() {
-        let new = PLAIN.replace(":80", ":82") + "keep_idle = \"9s\"\nqueue_wait = \"1s\"\n";
+        let new = PLAIN.replace(":80", ":82")
+            + "keep_idle = \"9s\"\nqueue_wait = \"1s\"\n[logs]\naccess = \"off\"\n";
         let changes = between(&snapshot(PLAIN), &snapshot(&format!("workers = 2\n{new}")));
         assert_eq!(
             text(&changes),
             "at once:\n  ~ pools.p.queue_wait: \"5s\" → \"1s\"\n\n\
-             new connections:\n  ~ pools.p.keep_idle: \"4s\" → \"9s\"\n\n\
-             rebind (a reload refuses it so far; restart):\n  \
-             ~ listeners.a.bind: \"127.0.0.1:80\" → \"127.0.0.1:82\"\n\n\
-             restart:\n  + workers: 2\n"
+             new connections:\n  ~ pools.p.keep_idle: \"4s\" → \"9s\"\n  \
+             + workers: 2 (a reload refuses it so far; restart)\n\n\
+             rebind:\n  ~ listeners.a.bind: \"127.0.0.1:80\" → \"127.0.0.1:82\" \
+             (a reload refuses it so far; restart)\n\n\
+             restart:\n  ~ logs.access: \"stdout\" → \"off\"\n"
         );
         assert!(document(&changes).contains("\"cost\": \"new connections\""));
+    }
+
+    #[test]
+    fn a_listener_that_comes_or_goes_is_a_rebind_as_a_whole() {
+        let more = "[listeners.b]\nbind = \"127.0.0.1:83\"\n".to_owned() + PLAIN;
+        for (old, new) in [(PLAIN, more.as_str()), (&more, PLAIN)] {
+            let changes = between(&snapshot(old), &snapshot(new));
+            assert!(changes.len() > 10);
+            assert!(
+                changes.iter().all(|one| one.cost == Cost::Rebind),
+                "{changes:?}"
+            );
+        }
     }
 
     #[test]
