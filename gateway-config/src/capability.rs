@@ -135,3 +135,37 @@ pub fn unserved(loaded: &Loaded, served: &[Capability], sources: &Sources) -> Ve
     Diagnostic::sort(&mut found);
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::load_source;
+
+    #[test]
+    fn each_setting_that_is_not_executed_is_told_at_its_place() {
+        let mut sources = Sources::default();
+        let text = include_str!("../../tests/config/unserved.toml");
+        let id = sources.add("gateway.toml", text.to_owned());
+        let loaded = load_source(id, &mut sources).unwrap();
+        let told = |served: &[Capability]| -> Vec<String> {
+            let found = unserved(&loaded, served, &sources);
+            let lines = found.iter().map(|one| one.first_line(&sources).to_string());
+            lines.collect()
+        };
+        let all: Vec<Capability> = needs(loaded.snapshot.model())
+            .iter()
+            .map(|need| need.capability)
+            .collect();
+        assert!(told(&all).is_empty());
+        let some: Vec<Capability> = all
+            .into_iter()
+            .filter(|one| *one != Capability::Hsts)
+            .collect();
+        assert_eq!(
+            told(&some),
+            [
+                "gateway.toml:8:1: error[G0317]: `sites.shop.hsts` is not executed by this data plane"
+            ]
+        );
+    }
+}

@@ -16,6 +16,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::names;
 use crate::source::{Place, Placed, SourceId, Sources};
+use crate::syntax;
 
 /// A node as the cluster's file has it.
 #[derive(Debug)]
@@ -44,8 +45,7 @@ pub(crate) fn read(
     };
     let text = sources.text(id).to_owned();
     let (root, wrong) = DeTable::parse_recoverable(&text);
-    if !wrong.is_empty() {
-        crate::document::syntax(sources, id, &wrong, findings);
+    if !syntax::report(sources, id, root.get_ref(), &wrong, findings) {
         return None;
     }
     let mut reader = Reader {

@@ -49,7 +49,7 @@ macro_rules! codes {
 
 codes! {
     SYNTAX = 1, "the file is not TOML",
-        "The text could not be read as TOML 1.0, so nothing else in it was looked at. The caret stands where reading stopped; the mistake is there or just before: a missing quote, bracket or `=`, or a table written twice.";
+        "The text could not be read as TOML 1.0, so nothing else in it was looked at. The caret stands where reading stopped; the mistake is there or just before: a missing quote, bracket or `=`. Of each line only the first finding is told.";
     UNKNOWN_SETTING = 2, "a setting that does not exist",
         "A name was written where no setting of that name exists. It is refused rather than ignored, because a misspelled limit that is silently absent is found on the day it was needed. The help names the closest setting that is legal in that place, or lists those there are.";
     WRONG_TYPE = 3, "a value of the wrong kind",
@@ -67,7 +67,7 @@ codes! {
     BAD_NAME = 101, "a name with characters that names do not have",
         "Names stand in metric labels, log fields and TLS server names, so they are 1 to 63 characters out of letters, digits, `-`, `_` and `.`.";
     DEFINED_TWICE = 102, "two things with one name",
-        "A name was given to two things of the same kind, so a reference to it would mean either. Rename one of them. A front door makes a listener, a site, a pool and, with TLS, a profile of its own name.";
+        "A table or a setting was written twice: keep one of them. Or a name was given to two things of the same kind, so a reference to it would mean either. Rename one of them. A front door makes a listener, a site, a pool and, with TLS, a profile of its own name.";
     UNDEFINED = 104, "a reference to something that is not defined",
         "A setting names a listener, pool, TLS profile or address set that no table defines. The help offers the closest name, or lists the ones there are.";
     UNUSED = 105, "something defined that nothing uses",
@@ -138,8 +138,6 @@ codes! {
         "The door appends the peer's address to what the client sent, so the first entries are whatever the client wrote. That is right behind a load balancer that clients cannot go round, and wrong everywhere else.";
     NO_UPSTREAM_PARTS = 408, "an upstream that is not NAME=ADDR",
         "The part before the first `=` is the node's name, which is also the TLS server name; the part behind it is its address. Neither may be empty.";
-    REFUSED_FLAG = 409, "a flag that this front door does not have",
-        "The front door holds no credential and starts no second listener of its own, so it cannot ask a cluster for its nodes. Edit the node list and reload.";
     SHARD_GAP = 501, "shards that no node starts with",
         "The cluster's nodes would refuse this file, because the shards named have no primary. The door needs names and addresses only, so it goes on.";
     SHARD_OVERLAP = 502, "shards that two nodes start with",
@@ -170,6 +168,8 @@ codes! {
         "Clients refuse a certificate before its first and after its last day, so handshakes fail. It is a warning, because the same file is right on another day and everything else is served. The clock of this machine was asked.";
     AUTHORITY_SHOWN = 607, "an authority's certificate shown as a server's own",
         "The first certificate of the chain may sign others. Many clients refuse such a certificate when a server shows it as its own. Let it sign one for the server's names, and put that one first.";
+    NOT_BOUND = 701, "an address that cannot be listened on",
+        "The system does not give this address to the process: another process has it, or the same address is asked for twice, or it is no address of this machine, or a port below 1024 needs a right that this user does not have. `ss -ltnp` shows who has it.";
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 //! A table beside the one of settings: every setting is in it, itself or by the table it stands in.
 //! It says what a client can see of a change, not how much work it is.
 //!
-//! Source: adr/0030.
+//! Source: adr/0029.
 
 /// What a change needs before it has its effect, the cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
     /// A reload: the next request sees it.
     AtOnce,
-    /// A reload, and connections made after it; those there are go on as they were made.
+    /// A reload, and connections made after it; those there are may be asked to end.
     NewConnections,
     /// A listening socket of its own: nobody can connect to the former address any more.
     Rebind,
@@ -21,33 +21,33 @@ pub enum Cost {
 /// What each setting costs, with all below it.
 const COSTS: &[(&str, Cost)] = &[
     ("address_sets.*.cidrs", Cost::AtOnce),
-    ("admin.allow_from", Cost::AtOnce),
-    ("admin.bind", Cost::Rebind),
+    ("admin.allow_from", Cost::Restart),
+    ("admin.bind", Cost::Restart),
     ("drain.deadline", Cost::AtOnce),
     ("limits.body_memory", Cost::AtOnce),
     ("limits.connections", Cost::NewConnections),
     ("limits.connections_per_client", Cost::NewConnections),
     ("limits.handshakes", Cost::NewConnections),
     ("listeners.*.alpn", Cost::NewConnections),
-    ("listeners.*.backlog", Cost::NewConnections),
+    ("listeners.*.backlog", Cost::AtOnce),
     ("listeners.*.bind", Cost::Rebind),
-    ("listeners.*.body_gap", Cost::NewConnections),
-    ("listeners.*.client_ip_header", Cost::NewConnections),
+    ("listeners.*.body_gap", Cost::AtOnce),
+    ("listeners.*.client_ip_header", Cost::AtOnce),
     ("listeners.*.h2c", Cost::NewConnections),
     ("listeners.*.handshake", Cost::NewConnections),
-    ("listeners.*.head", Cost::NewConnections),
+    ("listeners.*.head", Cost::AtOnce),
     ("listeners.*.http2", Cost::NewConnections),
-    ("listeners.*.idle", Cost::NewConnections),
-    ("listeners.*.in_flight", Cost::NewConnections),
-    ("listeners.*.min_rate", Cost::NewConnections),
+    ("listeners.*.idle", Cost::AtOnce),
+    ("listeners.*.in_flight", Cost::AtOnce),
+    ("listeners.*.min_rate", Cost::AtOnce),
     ("listeners.*.proxy_protocol_from", Cost::NewConnections),
-    ("listeners.*.redirect", Cost::NewConnections),
+    ("listeners.*.redirect", Cost::AtOnce),
     ("listeners.*.reuse_port", Cost::Rebind),
     ("listeners.*.tls", Cost::NewConnections),
-    ("listeners.*.trusted_proxies", Cost::NewConnections),
-    ("listeners.*.tunnel_idle", Cost::NewConnections),
+    ("listeners.*.trusted_proxies", Cost::AtOnce),
+    ("listeners.*.tunnel_idle", Cost::AtOnce),
     ("listeners.*.v6only", Cost::Rebind),
-    ("listeners.*.write_gap", Cost::NewConnections),
+    ("listeners.*.write_gap", Cost::AtOnce),
     ("logs.access", Cost::Restart),
     ("logs.format", Cost::Restart),
     ("logs.level", Cost::Restart),
@@ -183,7 +183,8 @@ mod tests {
     fn a_setting_costs_what_its_table_costs() {
         for (text, cost) in [
             ("listeners.a.bind", Cost::Rebind),
-            ("listeners.a.head.line", Cost::NewConnections),
+            ("listeners.a.head.line", Cost::AtOnce),
+            ("listeners.a.tls", Cost::NewConnections),
             ("limits.connections", Cost::NewConnections),
             ("limits.body_memory", Cost::AtOnce),
             ("logs.access", Cost::Restart),

@@ -131,20 +131,23 @@ impl Diagnostic {
     }
 }
 
-/// A text whose control characters are escaped, so that a name from a file cannot draw on a terminal.
+/// A text whose control characters are escaped, so that a name from a file cannot draw on a
+/// terminal, and that ends after [`LONGEST`], so that it cannot fill a log.
 fn one_line(text: String) -> String {
-    if text.chars().any(char::is_control) {
-        text.chars()
-            .flat_map(|c| {
-                let escaped = c.is_control().then(|| c.escape_debug());
-                let plain = (!c.is_control()).then_some(c);
-                escaped.into_iter().flatten().chain(plain)
-            })
-            .collect()
-    } else {
-        text
+    let is_long = text.chars().nth(LONGEST).is_some();
+    if !is_long && !text.chars().any(char::is_control) {
+        return text;
     }
+    let escaped = text.chars().take(LONGEST).flat_map(|c| {
+        let escaped = c.is_control().then(|| c.escape_debug());
+        let plain = (!c.is_control()).then_some(c);
+        escaped.into_iter().flatten().chain(plain)
+    });
+    escaped.chain(is_long.then_some('…')).collect()
 }
+
+/// Most characters of a title, a label or a cure.
+const LONGEST: usize = 400;
 
 /// The findings of one run.
 #[derive(Debug, Default)]
@@ -163,9 +166,22 @@ impl Findings {
         self.all.iter().any(|one| one.severity == Severity::Error)
     }
 
-    /// Drops the findings with these codes.
-    pub(crate) fn forget(&mut self, codes: impl Fn(Code) -> bool) {
-        self.all.retain(|one| !codes(one.code));
+    /// Whether one of them has this code.
+    pub(crate) fn has(&self, code: Code) -> bool {
+        self.all.iter().any(|one| one.code == code)
+    }
+
+    /// Where the findings with this code are.
+    pub(crate) fn places(&self, code: Code) -> Vec<Place> {
+        let all = self.all.iter().filter(|one| one.code == code);
+        all.flat_map(|one| &one.labels)
+            .map(|label| label.place.clone())
+            .collect()
+    }
+
+    /// Drops findings.
+    pub(crate) fn forget(&mut self, which: impl Fn(&Diagnostic) -> bool) {
+        self.all.retain(|one| !which(one));
     }
 
     /// All of them: errors first, each kind by place.
@@ -186,6 +202,12 @@ mod tests {
         let one = Diagnostic::error(codes::BAD_NAME, "a\u{1b}[31m\n`é`").help("\t");
         assert_eq!(one.title, "a\\u{1b}[31m\\n`é`");
         assert_eq!(one.help.as_deref(), Some("\\t"));
+    }
+
+    #[test]
+    fn a_value_that_is_quoted_cannot_fill_a_log() {
+        let one = Diagnostic::error(codes::BAD_ADDRESS, "é".repeat(1_000_000));
+        assert_eq!(one.title, "é".repeat(LONGEST) + "…");
     }
 
     #[test]

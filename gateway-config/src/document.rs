@@ -12,29 +12,43 @@ use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::secrets;
 use crate::source::{Origin, SourceId, Sources};
+use crate::syntax;
 
-/// Reads the texts into one tree; what is not TOML is in the findings, and then there is no tree.
+/// The texts as one tree.
+pub(crate) struct Read<'t> {
+    /// Where each text lies in it.
+    pub(crate) origin: Origin,
+    /// The tree of those that are TOML.
+    pub(crate) root: Spanned<DeTable<'t>>,
+    /// Whether all of them are.
+    pub(crate) is_whole: bool,
+}
+
+/// Reads the texts into one tree; what is not TOML is in the findings.
 pub(crate) fn read<'t>(
     texts: &'t [(SourceId, String)],
-    sources: &Sources,
+    sources: &mut Sources,
     findings: &mut Findings,
-) -> (Origin, Option<Spanned<DeTable<'t>>>) {
+) -> Read<'t> {
     let mut origin = Origin::default();
     let mut trees = Vec::new();
     let mut start = 0;
-    let mut is_sound = true;
+    let mut is_whole = true;
     for (id, text) in texts {
         origin.push(start, *id);
         let (tree, wrong) = DeTable::parse_recoverable(text);
-        syntax(sources, *id, &wrong, findings);
-        is_sound &= wrong.is_empty();
-        trees.push(shifted_table(tree.into_inner(), start));
+        if !wrong.is_empty() {
+            secrets::hide_in_broken(sources, *id, text);
+        }
+        if syntax::report(sources, *id, tree.get_ref(), &wrong, findings) {
+            trees.push(shifted_table(tree.into_inner(), start));
+        } else {
+            is_whole = false;
+        }
         // One byte between two texts, so that the end of one is not the start of the next.
         start += text.len() + 1;
-    }
-    if !is_sound {
-        return (origin, None);
     }
     let mut trees = trees.into_iter();
     let mut root = trees.next().unwrap_or_default();
@@ -49,26 +63,10 @@ pub(crate) fn read<'t>(
             findings.push(Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&again, &first));
         });
     }
-    (origin, Some(Spanned::new(0..start, root)))
-}
-
-/// Adds what the TOML parser found wrong.
-pub(crate) fn syntax(
-    sources: &Sources,
-    id: SourceId,
-    wrong: &[toml::de::Error],
-    findings: &mut Findings,
-) {
-    for one in wrong {
-        let message = one
-            .message()
-            .lines()
-            .next()
-            .unwrap_or("not TOML")
-            .to_owned();
-        let place = sources.place(id, one.span().unwrap_or(0..0));
-        let found = Diagnostic::error(codes::SYNTAX, format!("this is not TOML: {message}"));
-        findings.push(found.at(&place, "reading stopped here"));
+    Read {
+        origin,
+        root: Spanned::new(0..start, root),
+        is_whole,
     }
 }
 

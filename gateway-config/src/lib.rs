@@ -38,6 +38,7 @@ mod shape;
 mod snapshot;
 mod source;
 pub mod spelling;
+mod syntax;
 pub mod target;
 pub mod template;
 pub mod value;

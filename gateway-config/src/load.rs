@@ -10,13 +10,13 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use crate::check::check;
-use crate::codes::{self, Code};
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::dialect;
-use crate::document;
+use crate::document::{self, Read};
 use crate::raw;
 use crate::secrets;
-use crate::shape::{self, Walked};
+use crate::shape;
 use crate::snapshot::{Loaded, Snapshot};
 use crate::source::{Origin, SourceId, Sources};
 
@@ -78,33 +78,41 @@ pub fn load_source(id: SourceId, sources: &mut Sources) -> Result<Loaded, Vec<Di
 /// As [`load`].
 pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
     let mut findings = Findings::default();
-    let text = |id: &SourceId| (*id, sources.text(*id).to_owned());
+    let text = |id: &SourceId| (*id, sources.written(*id).to_owned());
     let texts: Vec<(SourceId, String)> = ids.iter().map(text).collect();
-    let (origin, root) = document::read(&texts, sources, &mut findings);
+    let Read {
+        origin,
+        mut root,
+        is_whole,
+    } = document::read(&texts, sources, &mut findings);
     if findings.refuse() {
         // What is not in the tree, or only once, is not met on the way through it.
         for (id, text) in &texts {
-            for span in secrets::in_broken(text) {
-                sources.mask(&sources.place(*id, span));
-            }
+            secrets::hide_in_broken(sources, *id, text);
         }
     }
-    let Some(root) = root else {
-        return Err(findings.into_sorted());
-    };
-    for (id, text) in &texts {
+    for (id, text) in texts.iter().filter(|_| is_whole) {
         newer_toml(*id, text, sources, &mut findings);
     }
-    let (file, walked) = read(root, &origin, sources, &mut findings);
+    let walked = shape::walk(sources, &origin, root.get_mut(), &mut findings);
     for place in &walked.secrets {
         sources.mask(place);
     }
-    let Some(file) = file else {
+    if !is_whole {
+        // What the others define or refer to may be in the text that could not be read.
+        return Err(findings.into_sorted());
+    }
+    let Some(file) = read(root, &origin, sources, &mut findings) else {
         return Err(findings.into_sorted());
     };
     let (model, files) = check(sources, &origin, &file, &mut findings);
-    if walked.shape.has_unknown {
-        findings.forget(is_about_absence);
+    for place in findings.places(codes::SECRET_IN_FILE) {
+        sources.mask(&place);
+    }
+    findings.forget(|found| walked.doubts.explain(found));
+    if findings.has(codes::UNDEFINED) {
+        // It was meant by a reference that leads nowhere.
+        findings.forget(|found| found.code == codes::UNUSED);
     }
     if findings.refuse() {
         return Err(findings.into_sorted());
@@ -157,43 +165,20 @@ fn newer_toml(id: SourceId, text: &str, sources: &Sources, findings: &mut Findin
     }
 }
 
+/// What a walk has been through can be read into its types; should it not, that is told.
 fn read(
-    mut root: Spanned<DeTable<'_>>,
+    root: Spanned<DeTable<'_>>,
     origin: &Origin,
     sources: &Sources,
     findings: &mut Findings,
-) -> (Option<raw::File>, Walked) {
-    let walked = shape::walk(sources, origin, root.get_mut(), findings);
-    if walked.shape.has_wrong_type {
-        return (None, walked);
-    }
+) -> Option<raw::File> {
     match raw::File::deserialize(Deserializer::from(root)) {
-        Ok(file) => (Some(file), walked),
+        Ok(file) => Some(file),
         Err(why) => {
             let place = sources.locate(origin, why.span().unwrap_or(0..0));
             let found = Diagnostic::error(codes::WRONG_TYPE, "a value of the wrong kind");
             findings.push(found.at(&place, why.message().to_owned()));
-            (None, walked)
+            None
         }
     }
-}
-
-/// Findings that an unknown setting may have caused: it may be what seems to be missing.
-fn is_about_absence(code: Code) -> bool {
-    [
-        codes::MISSING_SETTING,
-        codes::NO_ACTION,
-        codes::NO_HTTPS,
-        codes::NO_PRIMARY,
-        codes::NOTHING_SERVED,
-        codes::NO_NODE,
-        codes::ONE_PATTERN,
-        codes::UNDEFINED,
-        codes::UNKNOWN_CAPTURE,
-        codes::UNUSED,
-        codes::HALF_TLS,
-        codes::CLEAR_LISTENER,
-        codes::CLEAR_NODE,
-    ]
-    .contains(&code)
 }

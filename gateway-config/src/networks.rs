@@ -7,7 +7,7 @@
 //!
 //! Source: RFC 4632 §3.1, RFC 4291 §2.3.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -91,12 +91,13 @@ pub(crate) fn read(text: &str) -> Result<IpNet, NetworkError> {
     let Some(bits) = bits.filter(|_| prefix.bytes().all(|byte| byte.is_ascii_digit())) else {
         return Err(NetworkError {
             at: host.len()..text.len(),
-            why: if most == 32 {
-                "an IPv4 prefix is at most /32"
-            } else {
-                "an IPv6 prefix is at most /128"
+            why: match prefix {
+                "" => "the number of bits is missing",
+                _ if prefix.contains(['.', ':']) => "a prefix is a number of bits",
+                _ if most == 32 => "an IPv4 prefix is at most /32",
+                _ => "an IPv6 prefix is at most /128",
             },
-            instead: None,
+            instead: mask(prefix).map(|bits| format!("`{address}/{bits}`")),
         });
     };
     let net = match address {
@@ -116,6 +117,12 @@ pub(crate) fn read(text: &str) -> Result<IpNet, NetworkError> {
             instead: None,
         }),
     }
+}
+
+/// The number of bits of a mask as it is often written: `255.255.0.0`.
+fn mask(text: &str) -> Option<u32> {
+    let bits = u32::from(text.parse::<Ipv4Addr>().ok()?);
+    (bits.leading_ones() + bits.trailing_zeros() == 32).then(|| bits.leading_ones())
 }
 
 #[cfg(test)]
@@ -149,5 +156,8 @@ mod tests {
         assert_eq!(piece("10.0.0/8"), "10.0.0");
         assert_eq!(piece("office"), "office");
         assert_eq!(piece("10.0.0.1/8"), "10.0.0.1/8");
+        let instead = |text: &str| read(text).unwrap_err().instead;
+        assert_eq!(instead("10.0.0.0/255.0.0.0").unwrap(), "`10.0.0.0/8`");
+        assert_eq!(instead("10.0.0.0/255.0.0.255"), None);
     }
 }

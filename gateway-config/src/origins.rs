@@ -22,16 +22,14 @@ impl Origins {
     /// Reads the texts of a configuration that has been loaded.
     #[must_use]
     pub fn read(origin: &Origin, sources: &Sources) -> Self {
-        let text = |id: SourceId| (id, sources.text(id).to_owned());
+        let text = |id: SourceId| (id, sources.written(id).to_owned());
         let texts: Vec<(SourceId, String)> = origin.texts().map(text).collect();
-        let (origin, root) = document::read(&texts, sources, &mut Findings::default());
+        // They have been read before, so nothing new is found or hidden.
+        let read = document::read(&texts, &mut sources.clone(), &mut Findings::default());
         let mut origins = Self::default();
-        if let Some(root) = root {
-            let mut path = Vec::new();
-            origins.table(root.get_ref(), &mut path, &|key| {
-                sources.locate(&origin, key.span())
-            });
-        }
+        origins.table(read.root.get_ref(), &mut Vec::new(), &|key| {
+            sources.locate(&read.origin, key.span())
+        });
         origins
     }
 

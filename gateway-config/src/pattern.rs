@@ -17,6 +17,9 @@ pub(crate) type Wrong = (Range<usize>, String);
 /// Largest expression that is taken, in bytes of its text.
 pub(crate) const MAX_BYTES: usize = 1_024;
 
+/// Steps of an expression beyond which it is tried whether it can be compiled.
+const HEAVY: u64 = 2_000;
+
 /// The expression of a glob.
 ///
 /// # Errors
@@ -39,8 +42,30 @@ pub(crate) fn glob(text: &str) -> Result<String, Wrong> {
 /// # Errors
 /// The smallest wrong piece, as the parser sees it.
 pub(crate) fn regex(text: &str) -> Result<String, Wrong> {
-    parse(text)?;
-    Ok(anchored(text))
+    let parsed = parse(text)?;
+    let anchored = anchored(text);
+    // Few are worth the time: most are as short as what they match.
+    if weight(&parsed) > HEAVY && compiled(&anchored).is_none() {
+        let why = "too large: repetitions of repetitions multiply".to_owned();
+        return Err((0..text.len(), why));
+    }
+    Ok(anchored)
+}
+
+/// How many steps a text of the longest kind that an expression spells out would have.
+fn weight(hir: &Hir) -> u64 {
+    match hir.kind() {
+        HirKind::Capture(capture) => weight(&capture.sub),
+        HirKind::Repetition(one) => {
+            let times = one.max.unwrap_or(one.min).max(1);
+            weight(&one.sub).saturating_mul(times.into())
+        }
+        HirKind::Alternation(all) | HirKind::Concat(all) => {
+            all.iter().map(weight).fold(0, u64::saturating_add)
+        }
+        HirKind::Literal(literal) => u64::try_from(literal.0.len()).unwrap_or(u64::MAX),
+        HirKind::Class(_) | HirKind::Empty | HirKind::Look(_) => 1,
+    }
 }
 
 /// An expression as a program of its own. Compared paths are ASCII, so it is one over bytes.
@@ -114,6 +139,8 @@ mod tests {
         assert!(glob("/a[").is_err());
         assert!(glob("a").is_err());
         assert!(regex(&"a".repeat(2_000)).is_err());
+        assert!(regex("/[0-9]{1,1000}").is_ok());
+        assert_eq!(piece("(a{1000}){1000}"), "(a{1000}){1000}");
     }
 
     #[test]

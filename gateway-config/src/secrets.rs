@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use crate::settings::{SETTINGS, Setting};
+use crate::source::{SourceId, Sources};
 
 /// What stands for a value that is not shown. It is no value that could be sent, so a text in which
 /// it stands is refused rather than served.
@@ -23,11 +24,18 @@ pub(crate) fn is_around(path: &str) -> bool {
     })
 }
 
+/// Hides what may be a secret in a text that cannot be read as a tree.
+pub(crate) fn hide_in_broken(sources: &mut Sources, id: SourceId, text: &str) {
+    for span in in_broken(text) {
+        sources.mask(&sources.place(id, span));
+    }
+}
+
 /// Where values may stand that are shown to nobody, in a text that is not TOML.
 ///
 /// Takes too much rather than too little: from a key that is a secret, or a table around one, to the
 /// next head of a table.
-pub(crate) fn in_broken(text: &str) -> Vec<Range<usize>> {
+fn in_broken(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut table: Vec<String> = Vec::new();
     let mut is_inside = false;

@@ -1,8 +1,10 @@
 //! Walks the parsed file and finds every unknown setting and every value of a wrong kind at once.
 //!
 //! serde would stop at the first of them. Compares with [`SETTINGS`] only; what the values mean is
-//! left to [`check`](crate::check).
+//! left to [`check`](crate::check). A value of a wrong kind is taken out, so that the rest of the
+//! file can be checked, and what its absence leads to is in [`Doubts`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use toml::Spanned;
@@ -15,21 +17,17 @@ use crate::secrets;
 use crate::settings::{Kind, RENAMED, SETTINGS, Setting};
 use crate::source::{Origin, Place, Sources};
 
+mod doubts;
+mod kinds;
 mod rename;
 
-/// What the walk found, apart from the findings themselves.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shape {
-    /// A setting is unknown: something that seems to be missing may be what it was meant to be.
-    pub(crate) has_unknown: bool,
-    /// A value is of a wrong kind: the file cannot be read into its types.
-    pub(crate) has_wrong_type: bool,
-}
+pub(crate) use doubts::Doubts;
+use kinds::{describe, fits, is_leaf, takes_digits};
 
 /// What the walk knows of the configuration besides its tree.
 pub(crate) struct Walked {
-    /// What was found.
-    pub(crate) shape: Shape,
+    /// What may seem to be missing, or to stand alone, and was meant to be there.
+    pub(crate) doubts: Doubts,
     /// Where values stand that are shown to nobody, also in a text that is refused.
     pub(crate) secrets: Vec<Place>,
 }
@@ -56,12 +54,13 @@ pub(crate) fn walk(
         origin,
         children,
         findings,
-        shape: Shape::default(),
+        within: Vec::new(),
+        doubted: Vec::new(),
         secrets: Vec::new(),
     };
     walk.table(root, "", "");
     Walked {
-        shape: walk.shape,
+        doubts: Doubts::new(&walk.doubted, root, sources, origin),
         secrets: walk.secrets,
     }
 }
@@ -71,36 +70,63 @@ struct Walk<'a> {
     origin: &'a Origin,
     children: BTreeMap<&'static str, BTreeMap<&'static str, &'static Setting>>,
     findings: &'a mut Findings,
-    shape: Shape,
+    /// The keys on the way to what is looked at.
+    within: Vec<String>,
+    /// The ways to what was unknown or of a wrong kind.
+    doubted: Vec<Vec<String>>,
     secrets: Vec<Place>,
 }
 
 impl Walk<'_> {
     /// A table whose settings are those below `pattern`; `shown` is its path as written.
-    fn table(&mut self, table: &DeTable<'_>, pattern: &str, shown: &str) {
-        for (key, value) in table {
+    fn table(&mut self, table: &mut DeTable<'_>, pattern: &str, shown: &str) {
+        self.entries(table, |walk, key, value| {
             let name: &str = key.get_ref();
-            let known = self.children.get(pattern).and_then(|all| all.get(name));
+            let known = walk.children.get(pattern).and_then(|all| all.get(name));
             match known.copied() {
-                Some(setting) => self.setting(setting, value, &join(shown, name)),
+                Some(setting) => walk.setting(setting, value, &join(shown, name)),
                 None => {
                     // It may have been meant to be a secret, or to be around one.
                     if value.get_ref().is_table() {
-                        self.hide(value);
+                        walk.hide(value);
                     }
-                    self.unknown(key, pattern, shown);
+                    walk.unknown(key, pattern, shown)
                 }
             }
+        });
+    }
+
+    /// Looks at every entry of a table, and takes those out that are not sound.
+    fn entries(
+        &mut self,
+        table: &mut DeTable<'_>,
+        mut is_sound: impl FnMut(&mut Self, &Key<'_>, &mut Spanned<DeValue<'_>>) -> bool,
+    ) {
+        let mut wrong = Vec::new();
+        for (key, value) in table.iter_mut() {
+            self.within.push(key.get_ref().to_string());
+            if !is_sound(self, key, value) {
+                wrong.push(key.clone());
+            }
+            self.within.pop();
+        }
+        for key in wrong {
+            table.remove(&key);
         }
     }
 
-    fn setting(&mut self, setting: &'static Setting, value: &Spanned<DeValue<'_>>, shown: &str) {
+    fn setting(
+        &mut self,
+        setting: &Setting,
+        value: &mut Spanned<DeValue<'_>>,
+        shown: &str,
+    ) -> bool {
         let is_text = matches!(value.get_ref(), DeValue::Array(_) | DeValue::String(_));
         let may_be = is_text && secrets::is_around(setting.path);
         if setting.is_secret || may_be {
             self.hide(value);
         }
-        self.value(setting.path, setting.kind, value, shown);
+        self.value(setting, setting.kind, value, shown)
     }
 
     /// Remembers where a value stands that is shown to nobody, each of several for itself.
@@ -113,102 +139,130 @@ impl Walk<'_> {
         }
     }
 
-    /// A value of a kind; the settings below it, if there are any, are those below `path`.
-    fn value(&mut self, path: &str, kind: Kind, value: &Spanned<DeValue<'_>>, shown: &str) {
-        match (kind, value.get_ref()) {
+    /// Whether a value is of a kind; the settings below it, if there are any, are those below the
+    /// setting's path.
+    fn value(
+        &mut self,
+        setting: &Setting,
+        kind: Kind,
+        value: &mut Spanned<DeValue<'_>>,
+        shown: &str,
+    ) -> bool {
+        let place = self.place(value);
+        match (kind, value.get_mut()) {
             (Kind::Table | Kind::TableOr(_), DeValue::Table(table)) => {
-                self.table(table, path, shown);
+                self.table(table, setting.path, shown);
             }
-            (Kind::TableOr(short), _) => self.value(path, *short, value, shown),
-            (Kind::Tables, DeValue::Table(tables)) => {
-                let below = format!("{path}.*");
-                for (name, one) in tables {
-                    let shown = join(shown, name.get_ref());
-                    match one.get_ref() {
-                        DeValue::Table(table) => self.table(table, &below, &shown),
-                        _ => self.wrong(one, &shown, "a table", "[NAME] with its settings below"),
-                    }
-                }
-            }
+            (Kind::TableOr(short), _) => return self.value(setting, *short, value, shown),
+            (Kind::Tables, DeValue::Table(tables)) => self.tables(setting, tables, shown),
             (Kind::TextByName | Kind::TextOrTrueByName, DeValue::Table(texts)) => {
-                for (name, one) in texts {
-                    let may_be_true = matches!(kind, Kind::TextOrTrueByName);
-                    if !(may_be_true && one.get_ref().as_bool() == Some(true)) {
-                        self.text(one, &join(shown, name.get_ref()));
-                    }
-                }
+                let may_be_true = matches!(kind, Kind::TextOrTrueByName);
+                self.entries(texts, |walk, name, one| {
+                    (may_be_true && one.get_ref().as_bool() == Some(true))
+                        || walk.text(one, &join(shown, name.get_ref()), setting)
+                });
             }
-            (Kind::Texts | Kind::TextOrTexts | Kind::Words { .. }, DeValue::Array(texts)) => {
-                texts.iter().for_each(|one| self.text(one, shown));
+            (Kind::Texts | Kind::TextOrTexts | Kind::Words { .. }, DeValue::Array(all)) => {
+                keep(all, |one| self.text(one, shown, setting));
             }
-            (Kind::Integers { .. }, DeValue::Array(numbers)) => {
-                for one in numbers.iter() {
-                    match one.get_ref() {
-                        DeValue::Integer(_) => self.number(one, shown),
-                        _ => self.wrong(one, shown, "whole numbers", "numbers without quotes"),
-                    }
-                }
-            }
+            (Kind::Integers { .. }, DeValue::Array(all)) => keep(all, |one| match one.get_ref() {
+                DeValue::Integer(_) => self.number(one, shown),
+                _ => self.wrong(
+                    one,
+                    shown,
+                    "whole numbers",
+                    "numbers without quotes",
+                    setting,
+                ),
+            }),
             (Kind::TableList | Kind::Nodes, DeValue::Array(all)) => {
-                self.entries(path, matches!(kind, Kind::Nodes), all, shown);
+                let may_be_text = matches!(kind, Kind::Nodes);
+                keep(all, |one| self.entry(setting, may_be_text, one, shown));
             }
-            (Kind::Text | Kind::TextOrTexts | Kind::Word { .. }, DeValue::String(_))
-            | (Kind::Bool { .. }, DeValue::Boolean(_))
-            | (
-                Kind::Duration { .. } | Kind::Share { .. } | Kind::Size { .. },
-                DeValue::String(_),
-            ) => {}
-            (
-                Kind::Duration { .. }
-                | Kind::Integer { .. }
-                | Kind::Integers { .. }
-                | Kind::Share { .. }
-                | Kind::Size { .. },
-                DeValue::Integer(_),
-            ) => self.number(value, shown),
+            (kind, leaf) if is_leaf(kind, leaf) => {}
+            (kind, DeValue::Integer(number)) if takes_digits(kind) => {
+                return fits(number) || self.too_large(&place, shown);
+            }
             (kind, _) => {
                 let (takes, example) = describe(kind);
-                self.wrong(value, shown, takes, example);
+                let example = match kind {
+                    Kind::Tables => format!("[{shown}.NAME] with its settings below"),
+                    _ => example.to_owned(),
+                };
+                return self.wrong(value, shown, takes, &example, setting);
             }
         }
+        true
     }
 
-    fn entries(&mut self, path: &str, may_be_text: bool, all: &DeArray<'_>, shown: &str) {
-        let below = format!("{path}.*");
-        for one in all.iter() {
-            match one.get_ref() {
-                DeValue::Table(table) => self.table(table, &below, shown),
-                DeValue::String(_) if may_be_text => {}
-                _ if may_be_text => {
-                    self.wrong(one, shown, "a node", r#""10.0.0.11:8080" or { addr = … }"#);
+    /// Tables under names of the operator's.
+    fn tables(&mut self, setting: &Setting, tables: &mut DeTable<'_>, shown: &str) {
+        let below = format!("{}.*", setting.path);
+        self.entries(tables, |walk, name, one| {
+            let shown = join(shown, name.get_ref());
+            match one.get_mut() {
+                DeValue::Table(table) => {
+                    walk.table(table, &below, &shown);
+                    true
                 }
-                _ => self.wrong(one, shown, "tables", "[{ … }]"),
+                _ => {
+                    if walk.within.len() == 2 {
+                        // It is taken out, and may be what others refer to.
+                        walk.doubted.push(Vec::new());
+                    }
+                    let example = format!("[{shown}] with its settings below");
+                    walk.wrong(one, &shown, "a table", &example, setting)
+                }
             }
+        });
+    }
+
+    /// An entry of a list of tables, or of nodes.
+    fn entry(
+        &mut self,
+        setting: &Setting,
+        may_be_text: bool,
+        one: &mut Spanned<DeValue<'_>>,
+        shown: &str,
+    ) -> bool {
+        let below = format!("{}.*", setting.path);
+        match one.get_mut() {
+            DeValue::Table(table) => {
+                self.table(table, &below, shown);
+                true
+            }
+            DeValue::String(_) if may_be_text => true,
+            _ if may_be_text => {
+                let example = r#""10.0.0.11:8080" or { addr = … }"#;
+                self.wrong(one, shown, "nodes", example, setting)
+            }
+            _ => self.wrong(one, shown, "tables", "[{ … }]", setting),
         }
     }
 
-    fn number(&mut self, value: &Spanned<DeValue<'_>>, shown: &str) {
-        let fits = value
-            .get_ref()
-            .as_integer()
-            .is_some_and(|number| i64::from_str_radix(number.as_str(), number.radix()).is_ok());
-        if !fits {
-            self.shape.has_wrong_type = true;
-            self.findings.push(
-                Diagnostic::error(codes::OUT_OF_RANGE, format!("`{shown}` is too large"))
-                    .at(&self.place(value), "no setting takes this number"),
-            );
-        }
+    fn number(&mut self, value: &Spanned<DeValue<'_>>, shown: &str) -> bool {
+        let place = self.place(value);
+        value.get_ref().as_integer().is_some_and(fits) || self.too_large(&place, shown)
     }
 
-    fn text(&mut self, value: &Spanned<DeValue<'_>>, shown: &str) {
-        if !value.get_ref().is_str() {
-            self.wrong(value, shown, "a text", "\"…\"");
-        }
+    fn too_large(&mut self, place: &Place, shown: &str) -> bool {
+        let title = format!("`{shown}` is too large");
+        let found = Diagnostic::error(codes::OUT_OF_RANGE, title);
+        self.doubt(found.at(place, "no setting takes this number"))
     }
 
-    fn wrong(&mut self, value: &Spanned<DeValue<'_>>, shown: &str, takes: &str, example: &str) {
-        self.shape.has_wrong_type = true;
+    fn text(&mut self, value: &Spanned<DeValue<'_>>, shown: &str, setting: &Setting) -> bool {
+        value.get_ref().is_str() || self.wrong(value, shown, "a text", "\"…\"", setting)
+    }
+
+    fn wrong(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        shown: &str,
+        takes: &str,
+        example: &str,
+        setting: &Setting,
+    ) -> bool {
         let is = match value.get_ref() {
             DeValue::String(_) => "a text",
             DeValue::Integer(_) => "a number",
@@ -218,15 +272,20 @@ impl Walk<'_> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        self.findings.push(
-            Diagnostic::error(codes::WRONG_TYPE, format!("`{shown}` takes {takes}"))
-                .at(&self.place(value), format!("this is {is}"))
-                .help(format!("write {example}")),
-        );
+        let found = Diagnostic::error(codes::WRONG_TYPE, format!("`{shown}` takes {takes}"))
+            .at(&self.place(value), format!("this is {is}"))
+            .help(format!("write {example}: {}", setting.sentence));
+        self.doubt(found)
     }
 
-    fn unknown(&mut self, key: &Spanned<std::borrow::Cow<'_, str>>, pattern: &str, shown: &str) {
-        self.shape.has_unknown = true;
+    /// Tells of something that is not what it was meant to be; it is not sound.
+    fn doubt(&mut self, found: Diagnostic) -> bool {
+        self.doubted.push(self.within.clone());
+        self.findings.push(found);
+        false
+    }
+
+    fn unknown(&mut self, key: &Key<'_>, pattern: &str, shown: &str) -> bool {
         let name: &str = key.get_ref();
         let within = if shown.is_empty() {
             "at the top level".to_owned()
@@ -238,9 +297,16 @@ impl Walk<'_> {
             format!("unknown setting `{}` {within}", name.escape_debug()),
         )
         .at(&self.place(key), "not a setting here");
+        let at_top = self.children.get("").and_then(|all| all.get(name));
         let legal = self.children.get(pattern).into_iter().flatten();
-        found.help = names::help(name, legal.map(|(key, _)| *key));
-        self.findings.push(found);
+        found.help = match at_top.map(|setting| setting.kind) {
+            Some(Kind::Table | Kind::Tables) => Some(format!("[{name}] is a table of its own")),
+            Some(_) => Some(format!(
+                "`{name}` stands before the first line that begins with `[`"
+            )),
+            None => names::help(name, legal.map(|(key, _)| *key)),
+        };
+        self.doubt(found)
     }
 
     fn place<T>(&self, value: &Spanned<T>) -> Place {
@@ -248,26 +314,13 @@ impl Walk<'_> {
     }
 }
 
-/// What a kind of setting takes, and an example.
-fn describe(kind: Kind) -> (&'static str, &'static str) {
-    match kind {
-        Kind::Bool { .. } => ("true or false", "true or false without quotes"),
-        Kind::Duration { .. } => ("a duration", "\"5s\""),
-        Kind::Integer { .. } => ("a whole number", "a number without quotes"),
-        Kind::Integers { .. } => ("a whole number, or several", "200 or [200, 204]"),
-        Kind::Nodes => ("a list of nodes", r#"["10.0.0.11:8080"]"#),
-        Kind::Share { .. } => ("a share", "\"20%\""),
-        Kind::Size { .. } => ("a size", "\"64 KiB\""),
-        Kind::Table => ("a table", "{ … } or a table of its own"),
-        Kind::TableList => ("a list of tables", "[{ … }]"),
-        Kind::TableOr(short) => describe(*short),
-        Kind::Tables => ("tables with names", "[….NAME] with its settings below"),
-        Kind::Text | Kind::Word { .. } => ("a text", "\"…\""),
-        Kind::TextByName => ("a table from names to texts", "{ name = \"…\" }"),
-        Kind::TextOrTexts => ("a text, or a list of texts", "\"…\" or [\"…\"]"),
-        Kind::TextOrTrueByName => ("a table from names to texts or true", "{ name = \"…\" }"),
-        Kind::Texts | Kind::Words { .. } => ("a list of texts", "[\"…\"]"),
-    }
+type Key<'t> = Spanned<Cow<'t, str>>;
+
+/// Keeps the entries of a list that are sound.
+fn keep<'t>(all: &mut DeArray<'t>, mut is_sound: impl FnMut(&mut Spanned<DeValue<'t>>) -> bool) {
+    let entries = std::mem::replace(all, DeArray::new()).into_iter();
+    let sound = entries.filter_map(|mut one| is_sound(&mut one).then_some(one));
+    *all = sound.collect();
 }
 
 fn join(shown: &str, name: &str) -> String {

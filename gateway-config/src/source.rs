@@ -79,6 +79,8 @@ struct Source {
     name: String,
     path: PathBuf,
     text: String,
+    /// The same with what nobody is to see masked, where there is such a thing.
+    shown: Option<String>,
     lines: Vec<usize>,
 }
 
@@ -97,7 +99,7 @@ impl Sources {
     /// Those of reading; [`io::ErrorKind::InvalidData`] for a file that is not UTF-8 or is larger
     /// than [`MAX_BYTES`].
     pub fn open(&mut self, path: &Path) -> io::Result<SourceId> {
-        let name = path.display().to_string();
+        let name = self.shown(path).display().to_string();
         if let Some(known) = self.all.iter().position(|one| one.name == name) {
             return Ok(SourceId(known));
         }
@@ -107,10 +109,26 @@ impl Sources {
                 "the file is larger than 16 MiB",
             ));
         }
-        let text = String::from_utf8(fs::read(path)?).map_err(|_| {
-            io::Error::new(io::ErrorKind::InvalidData, "the file is not UTF-8 text")
+        let text = String::from_utf8(fs::read(path)?).map_err(|wrong| {
+            let read = wrong
+                .as_bytes()
+                .iter()
+                .take(wrong.utf8_error().valid_up_to());
+            let line = 1 + read.filter(|byte| **byte == b'\n').count();
+            let why = format!("the file is not UTF-8 text: see line {line}");
+            io::Error::new(io::ErrorKind::InvalidData, why)
         })?;
         Ok(self.push(name, std::path::absolute(path)?, text))
+    }
+
+    /// A path as whoever gave the paths so far would write it.
+    fn shown(&self, path: &Path) -> PathBuf {
+        let beside = |one: &Source| {
+            let rest = path.strip_prefix(one.path.parent()?).ok()?;
+            Some(Path::new(&one.name).parent()?.join(rest))
+        };
+        let known = self.all.iter().find_map(beside);
+        known.unwrap_or_else(|| path.to_owned())
     }
 
     /// What the text is called: a path as it was given, or `command line`.
@@ -119,9 +137,16 @@ impl Sources {
         self.all.get(id.0).map_or("", |one| one.name.as_str())
     }
 
-    /// The text itself.
+    /// The text as it may be shown: of the same length, with secrets masked.
     #[must_use]
     pub fn text(&self, id: SourceId) -> &str {
+        self.all
+            .get(id.0)
+            .map_or("", |one| one.shown.as_deref().unwrap_or(&one.text))
+    }
+
+    /// The text as it is to be read.
+    pub(crate) fn written(&self, id: SourceId) -> &str {
         self.all.get(id.0).map_or("", |one| one.text.as_str())
     }
 
@@ -170,17 +195,18 @@ impl Sources {
         let Some(one) = self.all.get_mut(place.source.0) else {
             return;
         };
-        let Some(written) = one.text.get(place.span.clone()) else {
+        let shown = one.shown.get_or_insert_with(|| one.text.clone());
+        let Some(written) = shown.get(place.span.clone()) else {
             return;
         };
         let quotes = written.len() - written.trim_start_matches(['"', '\'']).len();
         let quotes = quotes.min(3).min(written.len() / 2);
         let inside = place.span.start + quotes..place.span.end - quotes;
-        let Some(written) = one.text.get(inside.clone()) else {
+        let Some(written) = shown.get(inside.clone()) else {
             return;
         };
         let masked = stars(written);
-        one.text.replace_range(inside, &masked);
+        shown.replace_range(inside, &masked);
     }
 
     /// A path written in a text, seen from where the text lies.
@@ -202,6 +228,7 @@ impl Sources {
             name,
             path,
             text,
+            shown: None,
             lines,
         });
         SourceId(self.all.len() - 1)
@@ -225,7 +252,10 @@ fn without_keys(mut text: String) -> String {
             continue;
         };
         let start = begin + marker + KEY_BEGINS.len();
-        let end = find(&text, start, "-----END").unwrap_or(text.len());
+        // Neither of them stands inside a key, so the text behind one without an end is left alone.
+        let ends = ["-----END", "\"", "'"];
+        let ends = ends.iter().filter_map(|end| find(&text, start, end));
+        let end = ends.min().unwrap_or(text.len());
         let masked = text.get(start..end).map(stars).unwrap_or_default();
         text.replace_range(start..end, &masked);
         from = end;

@@ -122,6 +122,9 @@ pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
+    if let Some(why) = not_one_address(text) {
+        return Err(why.to_owned());
+    }
     Err(match text.rsplit_once(':') {
         Some(("", port)) => format!("which addresses? `127.0.0.1:{port}` or `0.0.0.0:{port}`"),
         Some((host, _)) if host.contains(':') && !host.starts_with('[') => {
@@ -136,11 +139,31 @@ pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
+/// What is written where one address belongs, and is none for another reason than its parts.
+fn not_one_address(text: &str) -> Option<&'static str> {
+    match text {
+        "" => Some("it is empty"),
+        _ if text.contains("://") => Some("an address alone, without a scheme"),
+        _ if text.starts_with("unix:") || text.starts_with('/') => {
+            Some("a host and a port; sockets of files are not taken")
+        }
+        _ if text.contains("${") || text.starts_with('$') => {
+            Some("variables are not replaced here")
+        }
+        _ if text.contains(['@', '/']) => Some("a host and a port, and nothing else"),
+        _ if text.contains([' ', ',', ';']) => Some("one address, and nothing else"),
+        _ => None,
+    }
+}
+
 /// Checks the address of a node: a host and a port from 1 to 65535.
 ///
 /// # Errors
 /// A few words.
 pub(crate) fn node_address(text: &str) -> Result<(), &'static str> {
+    if let Some(why) = not_one_address(text) {
+        return Err(why);
+    }
     let (host, port) = text
         .rsplit_once(':')
         .ok_or("the port is missing, `HOST:PORT`")?;

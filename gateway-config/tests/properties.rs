@@ -8,23 +8,10 @@
 use gateway_config::{Loaded, Sources, effective, load, load_all, load_source, load_sources};
 use proptest::prelude::*;
 
-/// Tables that belong together; any of them may be left out, and their order is free.
-const TABLES: &[&str] = &[
-    "[listeners.web]\nbind = \"127.0.0.1:8080\"\n",
-    "[listeners.tls]\nbind = \"127.0.0.1:8443\"\ntls = \"shop\"\nalpn = [\"h2\"]\n",
-    "[tls.shop]\nchain = \"/c.pem\"\nkey = \"/k.pem\"\n",
-    "[sites.shop]\nlistener = \"web\"\nhosts = [\"B.example\", \"a.example\"]\npool = \"shop\"\n",
-    "[sites.shop.routes.api]\npath = \"/api/\"\nmethods = [\"POST\", \"GET\"]\ntimeouts = { response = \"5s\" }\n",
-    "[sites.shop.routes.item]\ntemplate = \"/item/{id}\"\nquery = [\"b\", \"a\"]\nupgrade = true\n",
-    "[sites.rest]\nlistener = \"tls\"\npool = \"shop\"\nfailures = \"json\"\n",
-    "[pools.shop]\nnodes = [\"10.0.0.1:80\", { addr = \"10.0.0.2:80\", name = \"é\" }]\n",
-    "[pools.shop.probe]\nevery = \"5s\"\ntimeout = \"6s\"\n",
-    "[pools.other]\nnodes = [\"[::1]:80\"]\nretry = { attempts = 0 }\ntls = { ca = \"/ca.pem\" }\n",
-    "[limits]\nbody_memory = \"1 GiB\"\n",
-    "[logs]\naccess = \"off\"\n",
-    "[drain]\ndeadline = \"1m\"\n",
-    "[front_door.db]\nlisten = \"127.0.0.1:7650\"\nupstreams = { a = \"localhost:1\" }\n",
-];
+#[path = "properties/tables.rs"]
+mod tables;
+
+use tables::{TABLES, tables};
 
 fn loads(text: &str) -> (Sources, Result<Loaded, Vec<gateway_config::Diagnostic>>) {
     let mut sources = Sources::default();
@@ -81,10 +68,12 @@ fn places_lie_in_their_text(text: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A sound file with some bytes of it replaced, removed or doubled.
+/// A configuration, be it one of `tests/config`, with some characters of it replaced, removed or
+/// doubled.
 fn damaged() -> impl Strategy<Value = String> {
     let hits = prop::collection::vec((any::<prop::sample::Index>(), ".{0,3}"), 0..4);
-    (tables(), hits).prop_map(|(text, hits)| {
+    let base = prop_oneof![tables(), prop::sample::select(configurations())];
+    (base, hits).prop_map(|(text, hits)| {
         let mut all: Vec<String> = text.chars().map(String::from).collect();
         for (index, put) in hits {
             if !all.is_empty() {
@@ -95,10 +84,15 @@ fn damaged() -> impl Strategy<Value = String> {
     })
 }
 
-fn tables() -> impl Strategy<Value = String> {
-    prop::sample::subsequence(TABLES, 0..=TABLES.len())
-        .prop_shuffle()
-        .prop_map(|tables| tables.concat())
+/// The texts of `tests/config`.
+fn configurations() -> Vec<String> {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/config");
+    let files = std::fs::read_dir(directory).unwrap();
+    let paths = files.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect()
 }
 
 /// All tables but those that are wrong.
@@ -113,15 +107,19 @@ fn sound() -> Vec<&'static str> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    #[test]
+    fn no_damage_panics(text in damaged()) {
+        places_lie_in_their_text(&text)?;
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn no_text_panics(text in "(?s).{0,200}") {
-        places_lie_in_their_text(&text)?;
-    }
-
-    #[test]
-    fn no_damage_panics(text in damaged()) {
         places_lie_in_their_text(&text)?;
     }
 

@@ -8,9 +8,9 @@
 //! Source: adr/0004.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gateway_config::model::{Name, Node};
 
@@ -29,13 +29,27 @@ use crate::tried::NodeId;
 pub struct LiveNode {
     gate: Gate,
     last_turn: AtomicU64,
+    requests: AtomicU64,
     traffic_failures: AtomicU32,
+    failures: AtomicU64,
+    /// Changed only under the lock of the verdict.
+    drained: AtomicBool,
     id: NodeId,
     name: Name,
     addr: Arc<str>,
     addresses: Mutex<Arc<[SocketAddr]>>,
     health: Mutex<Health>,
+    last_probe: Mutex<Option<LastProbe>>,
     queue: Arc<Queue<LiveNode>>,
+}
+
+/// When a probe of a node ended, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastProbe {
+    /// When it ended.
+    pub at: Instant,
+    /// From its start to its end.
+    pub took: Duration,
 }
 
 impl LiveNode {
@@ -52,7 +66,11 @@ impl LiveNode {
             addr: Arc::clone(&node.addr),
             gate: Gate::shut(ceiling),
             last_turn: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
             traffic_failures: AtomicU32::new(0),
+            failures: AtomicU64::new(0),
+            drained: AtomicBool::new(false),
+            last_probe: Mutex::new(None),
             addresses: Mutex::new(Arc::from([])),
             health: Mutex::new(health),
             queue,
@@ -110,10 +128,26 @@ impl LiveNode {
         self.gate.count()
     }
 
+    /// Whether an operator has taken it out.
+    #[must_use]
+    pub fn is_drained(&self) -> bool {
+        self.drained.load(Ordering::Relaxed)
+    }
+
+    /// Keeps when its last probe ended.
+    pub fn set_last_probe(&self, probe: LastProbe) {
+        *self
+            .last_probe
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(probe);
+    }
+
     /// Everything known about it.
     #[must_use]
     pub fn view(&self) -> NodeView {
         let health = self.health();
+        let is_drained = self.is_drained();
+        let last_probe = self.last_probe.lock();
         NodeView {
             name: Arc::clone(&self.name),
             addr: Arc::clone(&self.addr),
@@ -121,8 +155,17 @@ impl LiveNode {
             in_flight: self.in_flight(),
             consecutive_failures: health.consecutive_failures(),
             document: health.document().clone(),
-            why: health.why(),
+            why: if is_drained {
+                Some(Why::Drained)
+            } else {
+                health.why()
+            },
             last_ok: health.last_ok(),
+            is_healthy: health.is_in(),
+            is_drained,
+            requests: self.requests.load(Ordering::Relaxed),
+            failures: self.failures.load(Ordering::Relaxed),
+            last_probe: *last_probe.unwrap_or_else(PoisonError::into_inner),
         }
     }
 
@@ -146,7 +189,7 @@ impl LiveNode {
     /// Lets its verdict take something in, and carries out at the gate what comes of it.
     pub(crate) fn judge(&self, verdict: impl FnOnce(&mut Health) -> Option<Turn>) -> Option<Turn> {
         let mut health = self.health();
-        let turn = verdict(&mut health);
+        let turn = verdict(&mut health).filter(|_| !self.is_drained());
         self.traffic_failures
             .store(health.traffic_failures(), Ordering::Relaxed);
         match turn {
@@ -155,6 +198,28 @@ impl LiveNode {
             None => {}
         }
         turn
+    }
+
+    /// Keeps it out whatever is found about it, or lets it back in if all that was found meanwhile
+    /// is for it.
+    pub(crate) fn set_drained(&self, drained: bool) -> Option<Turn> {
+        let health = self.health();
+        let was_drained = self.drained.swap(drained, Ordering::Relaxed);
+        if was_drained == drained || !health.is_in() {
+            return None;
+        }
+        if drained {
+            self.gate.shut_again();
+            Some(Turn::Out(Why::Drained))
+        } else {
+            self.gate.open();
+            Some(Turn::In)
+        }
+    }
+
+    /// Counts a request that found no connection, or lost it before an answer.
+    pub(crate) fn count_failure(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes in that a request to it was answered. One relaxed load unless requests were failing.
@@ -193,6 +258,16 @@ pub struct NodeView {
     pub why: Option<Why>,
     /// When a probe of it was last good.
     pub last_ok: Option<Instant>,
+    /// Whether its verdict is for it, whether or not it is drained.
+    pub is_healthy: bool,
+    /// Whether an operator has taken it out.
+    pub is_drained: bool,
+    /// Slots ever taken on it.
+    pub requests: u64,
+    /// Requests that found no connection to it, or lost it before an answer.
+    pub failures: u64,
+    /// Its last probe.
+    pub last_probe: Option<LastProbe>,
 }
 
 /// A place among the requests in flight on one node, given back by dropping it.
@@ -204,6 +279,7 @@ pub struct Slot {
 impl Slot {
     /// Wraps a slot that has been taken from the gate of `node`.
     pub(crate) fn taken(node: Arc<LiveNode>) -> Self {
+        node.requests.fetch_add(1, Ordering::Relaxed);
         Self { node }
     }
 

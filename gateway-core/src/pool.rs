@@ -134,6 +134,7 @@ impl PoolState {
 
     /// Takes in that a request to `node` found no connection, or lost it before an answer.
     pub fn exchange_failed(&self, node: &LiveNode, now: Instant) -> Moves {
+        node.count_failure();
         self.judge(node, By::Traffic, |health, rules, is_last| {
             health.exchange_failed(rules, is_last, now)
         })
@@ -144,6 +145,27 @@ impl PoolState {
     /// One relaxed load unless requests to it have been failing.
     pub fn exchange_completed(&self, node: &LiveNode) {
         node.exchange_completed();
+    }
+
+    /// Takes a node out for as long as it is drained, or lets it back in; `None`: there is no such
+    /// node.
+    ///
+    /// Its probes and its failures are judged meanwhile as ever; its requests in flight end.
+    pub fn set_drained(&self, name: &str, drained: bool) -> Option<Moves> {
+        let node = self.nodes().into_iter().find(|one| **one.name() == *name)?;
+        let mut changes = self.changes();
+        let roster = self.roster();
+        let Some(turn) = node.set_drained(drained) else {
+            return Some(Moves::default());
+        };
+        let ranges = changes.ranges.observe(|name| holder(&roster, name));
+        let total_in = total_in(&roster.nodes);
+        let wakers = self.queue.settle(|tried| choose(&roster, tried));
+        drop(roster);
+        drop(changes);
+        wake(wakers);
+        let rotations = vec![Rotation::of(&node, turn, By::Operator, total_in)];
+        Some(Moves { rotations, ranges })
     }
 
     /// Takes over the nodes and rules of a new snapshot.

@@ -60,6 +60,8 @@ impl Observation {
 /// Why a node is out of rotation. Its text is a stable label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
+    /// `drained`: an operator has taken it out.
+    Drained,
     /// `not_serving`: the node said so itself.
     NotServing,
     /// `removed`: the node has left the pool.
@@ -77,6 +79,7 @@ pub enum Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Drained => f.write_str("drained"),
             Self::NotServing => f.write_str("not_serving"),
             Self::Removed => f.write_str("removed"),
             Self::Status(status) => write!(f, "status_{status:03}"),

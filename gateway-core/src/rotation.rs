@@ -53,6 +53,8 @@ impl Rotation {
 /// Who brought a change of rotation about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
+    /// An operator's word.
+    Operator,
     /// What a probe found.
     Probe,
     /// Another list of nodes.
@@ -62,10 +64,11 @@ pub enum By {
 }
 
 impl By {
-    /// A stable label: `probe`, `reload` or `traffic`.
+    /// A stable label: `operator`, `probe`, `reload` or `traffic`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Operator => "operator",
             Self::Probe => "probe",
             Self::Reload => "reload",
             Self::Traffic => "traffic",

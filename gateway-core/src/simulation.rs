@@ -72,7 +72,8 @@ impl World {
     }
 
     fn event(&mut self) {
-        match self.dice.below(20) {
+        match self.dice.below(21) {
+            20 => self.operator_speaks(),
             0..8 => self.request(),
             8..12 => self.slot_comes_back(),
             12..14 => self.client_goes_away(),
@@ -181,6 +182,18 @@ impl World {
         };
         let moves = self.state.probed(&node, &seen, self.now);
         self.take(&moves);
+    }
+
+    fn operator_speaks(&mut self) {
+        let node = Arc::clone(&self.nodes[self.dice.below(self.nodes.len())]);
+        let drained = self.dice.once_in(2);
+        let was_in = self.is_in.contains(&node.id());
+        let moves = self.state.set_drained(node.name(), drained).unwrap();
+        self.take(&moves);
+        assert_eq!(node.is_drained(), drained);
+        let is_in = self.is_in.contains(&node.id());
+        assert!(!(drained && is_in), "drained and in rotation");
+        assert!(drained || is_in || !was_in, "let back in, and out");
     }
 
     fn reload(&mut self) {

@@ -12,6 +12,8 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::BufferedBodies,
     Capability::Http2,
     Capability::NodeTls,
+    Capability::SeveralListeners,
+    Capability::SocketOptions,
     Capability::StreamedBodies,
     Capability::Tls,
     Capability::Upgrades,

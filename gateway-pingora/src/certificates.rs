@@ -1,7 +1,7 @@
 //! Whether handshakes can be made of the certificates and keys that a configuration names.
 //!
 //! Asked before anything starts and by whoever only checks; says of each pair what
-//! [`tls`] would stumble over, and what clients would. A file that cannot be read is
+//! `tls` would stumble over, and what clients would. A file that cannot be read is
 //! passed over: [`check_files`](gateway_config::check_files) has said so.
 //!
 //! Source: adr/0028.

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use crate::clock;
 use crate::descriptors;
+use crate::drain::Drain;
 use crate::listening::{Counted, Listening};
 use crate::pace::Bounds;
 
@@ -18,6 +19,8 @@ use crate::pace::Bounds;
 pub(crate) struct Client {
     /// Where it came in.
     pub(crate) listening: Arc<Listening>,
+    /// Whether the connection is to end.
+    pub(crate) drain: Arc<Drain>,
     /// Who called.
     pub(crate) peer: SocketAddr,
     /// The address of who called, as a field value.
@@ -45,9 +48,15 @@ pub(crate) struct Held {
 
 impl Client {
     /// A connection that has just been accepted.
-    pub(crate) fn new(listening: Arc<Listening>, peer: SocketAddr, held: Held) -> Self {
+    pub(crate) fn new(
+        listening: Arc<Listening>,
+        drain: Arc<Drain>,
+        peer: SocketAddr,
+        held: Held,
+    ) -> Self {
         Client {
             listening,
+            drain,
             peer,
             address: address(peer),
             watch: Watch::default(),
@@ -60,7 +69,7 @@ impl Client {
 
     /// How slowly the client may take an answer.
     pub(crate) fn write_bounds(&self) -> Bounds {
-        let listener = &self.listening.listener;
+        let listener = self.listening.settings();
         Bounds {
             gap: listener.write_gap,
             rate: listener.min_rate,
@@ -69,7 +78,7 @@ impl Client {
 
     /// How slowly the client may send a body.
     pub(crate) fn read_bounds(&self) -> Bounds {
-        let listener = &self.listening.listener;
+        let listener = self.listening.settings();
         Bounds {
             gap: listener.body_gap,
             rate: listener.min_rate,

@@ -19,6 +19,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::client::Client;
 use crate::clock;
+use crate::drain::Drain;
 use crate::gate::head::HeadFault;
 use crate::serving::Sites;
 use crate::step::answer::of_failure;
@@ -26,26 +27,26 @@ use crate::stream::{Conn, HeadRefusal};
 use crate::telemetry::AccessLine;
 use crate::worker::Worker;
 
-/// How long an idle connection is listened to once the process goes down, for bytes that are on
-/// their way.
+/// How long an idle connection is listened to at least, for bytes that are on their way.
 const LAST_LISTEN: Duration = Duration::from_millis(100);
 
 /// Serves one connection to its end.
 pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
     if conn.is_http2() {
         conn.open();
-        worker.proxy.process_new(conn, &worker.drain).await;
+        worker.proxy.process_new(conn, &client.drain.watch()).await;
         return;
     }
-    let listener = &client.listening.listener;
-    let mut patience = listener.head.timeout;
-    while wait(&mut conn, patience, &worker).await {
+    let drain = client.drain.watch();
+    let mut patience = client.listening.settings().head.timeout;
+    while wait(&mut conn, patience, &client.drain).await {
+        let listener = Arc::clone(&client.listening.settings());
         if let Err(refusal) = conn.read_head(&listener.head).await {
             return refuse(conn, &client, &worker, refusal).await;
         }
         let mut session = ServerSession::new_http1(conn);
         session.set_keepalive(Some(listener.idle.as_secs().max(1)));
-        let Some(reused) = worker.proxy.process_new_http(session, &worker.drain).await else {
+        let Some(reused) = worker.proxy.process_new_http(session, &drain).await else {
             return;
         };
         let Ok(same) = reused.consume().0.into_any().downcast::<Conn>() else {
@@ -61,22 +62,23 @@ pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<
     let _ = tokio::time::timeout(LAST_LISTEN, AsyncWriteExt::shutdown(&mut *conn)).await;
 }
 
-/// Whether a next head begins within `patience`; much sooner once the process goes down.
-async fn wait(conn: &mut Conn, patience: Duration, worker: &Worker) -> bool {
-    let mut drain = worker.drain.clone();
-    let deadline = clock::now() + patience;
-    let readable = poll_fn(|cx| conn.poll_begins(cx, deadline));
-    tokio::pin!(readable);
-    if !*drain.borrow() {
+/// Whether a next head begins within `patience`, or as long as a connection that is to end is still
+/// listened to.
+async fn wait(conn: &mut Conn, patience: Duration, drain: &Drain) -> bool {
+    let mut told = drain.watch();
+    let begun = clock::now();
+    loop {
+        let until = drain.leave().map_or(begun + patience, |leave| {
+            let listens = leave.idle_until.max(begun + LAST_LISTEN);
+            listens.min(begun + patience)
+        });
+        told.borrow_and_update();
         tokio::select! {
             biased;
-            begins = &mut readable => return begins,
-            _ = drain.changed() => {}
+            begins = poll_fn(|cx| conn.poll_begins(cx, until)) => return begins,
+            _ = told.changed() => {}
         }
     }
-    tokio::time::timeout(LAST_LISTEN, readable)
-        .await
-        .unwrap_or(false)
 }
 
 /// Answers a head that is no request, logs and counts it, and closes.
@@ -92,7 +94,7 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
         HeadRefusal::Slow => Failure::HeadTooSlow,
     };
     let serving = worker.shared.serving.load_full();
-    let sites = serving.sites(&client.listening.listener.name);
+    let sites = serving.sites(&client.listening.name);
     let site = sites.and_then(Sites::others);
     let style = site.map_or(FailureStyle::Text, |site| site.site.failures);
     let id = worker.shared.ids.make();
@@ -119,7 +121,7 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
     worker.shared.access_log.write(&AccessLine {
         id: id.to_str().unwrap_or_default(),
         client: client.peer.ip().to_canonical(),
-        listener: &client.listening.listener.name,
+        listener: &client.listening.name,
         site: site.map(|site| &*site.site.name),
         method: None,
         path: None,

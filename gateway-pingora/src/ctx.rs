@@ -136,6 +136,13 @@ impl Ctx {
         self.admitted.as_ref().ok_or_else(|| out_of_order("admit"))
     }
 
+    /// Whether its connection is to end.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.admitted
+            .as_ref()
+            .is_some_and(|admitted| admitted.client.drain.is_on())
+    }
+
     /// What `route` left.
     ///
     /// # Errors

@@ -7,12 +7,10 @@
 //! Source: adr/0022.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use tokio::net::{TcpListener, TcpStream};
 
 /// Descriptors that are no client's: sockets, timers, logs, probes.
 const OURS: usize = 40;
@@ -44,19 +42,17 @@ impl Descriptors {
         }
     }
 
-    /// A next connection.
+    /// Whether there is one for a next connection.
     ///
     /// # Errors
-    /// What the system says, or that clients hold as many descriptors as they may.
-    ///
-    /// Cancel-safe: yes.
-    pub(crate) async fn accept(&self, socket: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
-        if self.held.load(Ordering::Acquire) >= self.most {
-            return Err(io::Error::other(
+    /// Clients hold as many descriptors as they may.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match self.held.load(Ordering::Acquire) < self.most {
+            true => Ok(()),
+            false => Err(io::Error::other(
                 "clients hold as many descriptors as they may",
-            ));
+            )),
         }
-        socket.accept().await
     }
 
     /// One is held.

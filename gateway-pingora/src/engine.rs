@@ -1,135 +1,177 @@
-//! The data plane as the process sees it: start, apply a snapshot, drain, wait for the end.
+//! The data plane as the process sees it: start, prepare and activate a snapshot, drain, wait for the
+//! end; and what can be seen of it meanwhile.
 
-use std::collections::HashMap;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroU16;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use gateway_config::Snapshot;
-use gateway_config::model::{Listener, Model, Name};
-use gateway_core::tried::NodeId;
-use pingora_core::connectors::http::v1::Connector;
-use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use gateway_config::model::{Model, Name};
 use tracing_appender::non_blocking::NonBlocking;
 
+use crate::clock;
 use crate::fault::Fault;
-use crate::listening::Listening;
-use crate::pools::LivePool;
-use crate::probe_io::{self, ReadyCheck};
+use crate::generation::{Generations, Plan, Wanted};
+use crate::probing::{Probing, Tried};
 use crate::serving::{Serving, Shared};
 use crate::telemetry::AccessLog;
-use crate::{socket, tls, worker};
+use crate::tls;
+use crate::view::{Applied, DataPlane, PoolView};
 
-/// A running data plane.
+/// A running data plane. Everything can be asked from any thread; changes go one at a time.
 pub struct Engine {
     shared: Arc<Shared>,
-    listenings: Vec<Arc<Listening>>,
-    addresses: Vec<(Name, SocketAddr)>,
-    drain: watch::Sender<bool>,
-    workers: Vec<JoinHandle<()>>,
-    control: tokio::runtime::Runtime,
-    connector: Arc<Connector>,
-    probes: Mutex<HashMap<(Name, NodeId), Probe>>,
+    generations: Mutex<Generations>,
+    /// Held by whoever changes something, from preparing to activating.
+    overrides: Mutex<Overrides>,
+    probing: Probing,
+    started: SystemTime,
+}
+
+/// What a data plane is started with beside its snapshot.
+#[derive(Default)]
+pub struct Options {
+    /// Takes a line for each request; `None`: no access log.
+    pub access_log: Option<NonBlocking>,
+    /// Workers, instead of what the configuration says.
+    pub workers: Option<NonZeroU16>,
+    /// Nodes that are drained from the start, by pool and name.
+    pub drained: Vec<(String, String)>,
+    /// Listening sockets made by somebody else, used for the listeners on their addresses.
+    pub inherited: Vec<TcpListener>,
+}
+
+/// What an operator has set against the configuration.
+#[derive(Default)]
+struct Overrides {
+    workers: Option<NonZeroU16>,
+    drained: BTreeSet<(String, String)>,
+}
+
+/// A snapshot that can be activated: checked, its files read, its addresses bound. Dropping it undoes
+/// everything.
+pub struct Prepared<'a> {
+    engine: &'a Engine,
+    /// Nothing else changes meanwhile.
+    overrides: MutexGuard<'a, Overrides>,
+    serving: Serving,
+    plan: Plan,
+    /// Nodes without which a pool would have nobody to ask.
+    tried: Vec<Tried>,
+    is_new_generation: bool,
 }
 
 impl Engine {
     /// Binds, asks every node once, and serves. Returns once connections are accepted, which is at
     /// most one probe timeout later.
     ///
-    /// One line of the access log is written to `access_log` for each request, if there is one.
-    ///
     /// # Errors
     /// A [`Fault`]; nothing is bound then.
-    pub fn start(
-        snapshot: Arc<Snapshot>,
-        access_log: Option<NonBlocking>,
-    ) -> Result<Engine, Fault> {
-        let workers = workers(&snapshot);
+    pub fn start(snapshot: Arc<Snapshot>, options: Options) -> Result<Engine, Fault> {
         let serving = Serving::new(Arc::clone(&snapshot), None)?;
-        let mut listenings = Vec::new();
-        let mut addresses = Vec::new();
-        let mut sockets: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
-        for listener in &snapshot.model().listeners {
-            let config = listener
-                .tls
-                .as_ref()
-                .map(|tls| tls::server(tls, listener.http2));
-            let listening = Arc::new(Listening::new(listener.clone(), config.transpose()?));
-            let bound = bind(&listening, workers)?;
-            addresses.push((Arc::clone(&listener.name), bound.1));
-            for (worker, socket) in sockets.iter_mut().zip(bound.0) {
-                worker.push((Arc::clone(&listening), socket));
-            }
-            listenings.push(listening);
-        }
-        let control = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("control")
-            .enable_all()
-            .build()
-            .map_err(Fault::Worker)?;
-        let shared = Arc::new(Shared::new(serving, AccessLog(access_log)));
-        let (drain, draining) = watch::channel(false);
-        let mut engine = Engine {
+        let shared = Arc::new(Shared::new(serving, AccessLog(options.access_log)));
+        let engine = Engine {
             shared,
-            listenings,
-            addresses,
-            drain,
-            workers: Vec::new(),
-            control,
-            connector: probe_io::connector(),
-            probes: Mutex::default(),
+            generations: Mutex::new(Generations::none(clock::wall())),
+            overrides: Mutex::new(Overrides {
+                workers: options.workers,
+                drained: options.drained.into_iter().collect(),
+            }),
+            probing: Probing::new().map_err(Fault::Worker)?,
+            started: clock::wall(),
         };
-        engine.first_round();
-        engine.watch_nodes(|pool| pool.pool.probe.every);
-        for (number, sockets) in sockets.into_iter().enumerate() {
-            let (shared, draining) = (Arc::clone(&engine.shared), draining.clone());
-            let thread = std::thread::Builder::new().name(format!("worker-{number}"));
-            let worker = thread.spawn(move || {
-                if let Err(error) = worker::run(sockets, shared, draining) {
-                    tracing::error!(%error, "a worker ended");
-                }
-            });
-            engine.workers.push(worker.map_err(Fault::Worker)?);
+        let wanted = wanted(snapshot.model())?;
+        let workers = workers(options.workers, snapshot.model());
+        let mut outside = options.inherited;
+        let plan = engine
+            .generations()
+            .plan(wanted, workers, &mut outside, &engine.shared)?;
+        for unused in outside {
+            let addr = unused.local_addr().map(|addr| addr.to_string());
+            let addr = addr.unwrap_or_default();
+            tracing::warn!(addr, "an inherited socket is on no listener's address");
         }
+        let serving = engine.shared.serving.load_full();
+        engine.change().keep_drained(&serving);
+        engine.probing.first_round(&serving.pools);
+        engine
+            .probing
+            .watch(&serving.pools, |pool| pool.pool.probe.every);
+        engine.turn_over(plan, true);
         Ok(engine)
     }
 
-    /// The listeners and the addresses they are bound to.
-    #[must_use]
-    pub fn addresses(&self) -> &[(Name, SocketAddr)] {
-        &self.addresses
-    }
-
-    /// Serves another snapshot: requests under way keep theirs, the next ones have this.
+    /// Makes ready to serve another snapshot: checks it, reads the files it names, binds new addresses.
+    /// Waits for a change that is under way.
     ///
     /// # Errors
     /// A [`Fault`]; everything is as it was then.
-    pub fn apply(&self, snapshot: Arc<Snapshot>) -> Result<(), Fault> {
+    pub fn prepare(&self, snapshot: Arc<Snapshot>) -> Result<Prepared<'_>, Fault> {
+        let overrides = self.change();
         let before = self.shared.serving.load_full();
-        same_generation(before.snapshot.model(), snapshot.model())?;
-        let serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
-        let mut certificates = Vec::new();
-        for listening in &self.listenings {
-            let listener = &listening.listener;
-            let config = listener
-                .tls
-                .as_ref()
-                .map(|tls| tls::server(tls, listener.http2));
-            certificates.push((listening, config.transpose()?));
+        let model = snapshot.model();
+        if before.snapshot.model().access_log != model.access_log {
+            return Err(Fault::NeedsRestart {
+                what: "the access log".to_owned(),
+            });
         }
-        for (listening, config) in certificates {
-            listening.tls.store(config);
-        }
-        let pools = serving.pools.clone();
-        self.shared.serving.store(Arc::new(serving));
-        for pool in pools.values() {
-            let moves = pool.state.apply(&pool.pool);
-            pool.report(&moves);
-        }
-        self.watch_nodes(|_| Duration::ZERO);
+        let mut serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
+        serving.keep_departed(&before, &self.generations().names());
+        let workers = workers(overrides.workers, model);
+        let wanted = wanted(model)?;
+        let plan = self
+            .generations()
+            .plan(wanted, workers, &mut Vec::new(), &self.shared)?;
+        let tried = self.probing.try_out(&serving.pools_of_strangers());
+        Ok(Prepared {
+            engine: self,
+            tried,
+            overrides,
+            serving,
+            plan,
+            is_new_generation: false,
+        })
+    }
+
+    /// Serves with so many workers, whatever the configuration says; `None`: with what it says.
+    ///
+    /// # Errors
+    /// A [`Fault`]; everything is as it was then.
+    pub fn set_workers(&self, count: Option<NonZeroU16>) -> Result<(), Fault> {
+        let mut overrides = self.change();
+        let workers = workers(count, self.snapshot().model());
+        let mut generations = self.generations();
+        let wanted = generations.wanted();
+        let plan = generations.plan(wanted, workers, &mut Vec::new(), &self.shared)?;
+        let drain = self.snapshot().model().drain;
+        let _ = generations.turn_over(plan, false, drain, clock::now(), clock::wall());
+        overrides.workers = count;
+        Ok(())
+    }
+
+    /// Takes a node out of rotation for as long as it is drained, or lets it back in. Requests in
+    /// flight on it end; probes go on.
+    ///
+    /// # Errors
+    /// [`Fault::Unknown`] when there is no such pool or node.
+    pub fn set_drained(&self, pool: &str, node: &str, drained: bool) -> Result<(), Fault> {
+        let mut overrides = self.change();
+        let serving = self.shared.serving.load_full();
+        let known = serving.pools.get(pool).ok_or_else(|| Fault::Unknown {
+            what: format!("pool `{pool}`"),
+        })?;
+        let moves = known.state.set_drained(node, drained);
+        let moves = moves.ok_or_else(|| Fault::Unknown {
+            what: format!("node `{node}` in pool `{pool}`"),
+        })?;
+        known.report(&moves);
+        let named = (pool.to_owned(), node.to_owned());
+        match drained {
+            true => overrides.drained.insert(named),
+            false => overrides.drained.remove(&named),
+        };
         Ok(())
     }
 
@@ -139,110 +181,143 @@ impl Engine {
         Arc::clone(&self.shared.serving.load().snapshot)
     }
 
+    /// Where each listener listens, with the ports that the system picked.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<(Name, SocketAddr)> {
+        self.generations().addresses()
+    }
+
+    /// What serves, and what drains.
+    #[must_use]
+    pub fn data_plane(&self) -> DataPlane {
+        let mut generations = self.generations();
+        let (generation, since) = generations.current();
+        DataPlane {
+            generation,
+            since,
+            started: self.started,
+            workers: generations.workers(),
+            listeners: generations.listeners(),
+            draining: generations.draining(),
+        }
+    }
+
+    /// The pools and what is known about their nodes, by name.
+    #[must_use]
+    pub fn pools(&self) -> Vec<PoolView> {
+        let serving = self.shared.serving.load_full();
+        serving.pools.values().map(|pool| pool.view()).collect()
+    }
+
     /// Takes no new connection from here on; requests in flight end.
     pub fn drain(&self) {
         self.shared.drain();
-        let _ = self.drain.send(true);
+        let length = self.snapshot().model().drain;
+        self.generations().end(length, clock::now());
     }
 
     /// Waits until everything has ended, after [`drain`](Engine::drain).
-    pub fn join(self) {
-        for worker in self.workers {
+    pub fn join(&self) {
+        let threads = self.generations().threads();
+        for worker in threads {
             let _ = worker.join();
         }
-        self.control.shutdown_background();
+        self.probing.end();
     }
 
-    /// Every node is asked once, all at the same time, so that nobody is told `ready` too soon.
-    fn first_round(&self) {
-        let serving = self.shared.serving.load_full();
-        let mut probes = tokio::task::JoinSet::new();
-        for pool in serving.pools.values() {
-            for node in pool.state.nodes() {
-                let check = ReadyCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
-                probes.spawn_on(async move { check.probe().await }, self.control.handle());
-            }
-        }
-        self.control
-            .block_on(async { while probes.join_next().await.is_some() {} });
+    fn turn_over(&self, plan: Plan, is_forced: bool) -> crate::generation::Turnover {
+        let drain = self.snapshot().model().drain;
+        let (now, wall) = (clock::now(), clock::wall());
+        self.generations()
+            .turn_over(plan, is_forced, drain, now, wall)
     }
 
-    /// Probes the nodes of the snapshot that is served, and no others. A node that stays goes on
-    /// being probed as before; a probe of a node that has left counts for nothing.
-    fn watch_nodes(&self, first: impl Fn(&LivePool) -> Duration) {
-        let serving = self.shared.serving.load_full();
-        let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut before = std::mem::take(&mut *probes);
-        for pool in serving.pools.values() {
-            for node in pool.state.nodes() {
-                let key = (Arc::clone(&pool.pool.name), node.id());
-                let probe = before.remove(&key).unwrap_or_else(|| {
-                    let connector = Arc::clone(&self.connector);
-                    let check = Arc::new(ReadyCheck::new(Arc::clone(pool), node, connector));
-                    let watch = probe_io::watch(Arc::clone(&check), first(pool));
-                    let task = self.control.spawn(watch).abort_handle();
-                    Probe { check, task }
-                });
-                probe.check.apply(Arc::clone(pool));
-                probes.insert(key, probe);
-            }
+    fn generations(&self) -> MutexGuard<'_, Generations> {
+        self.generations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> MutexGuard<'_, Overrides> {
+        self.overrides
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Prepared<'_> {
+    /// The same in another generation, even if listeners and workers stay as they are.
+    #[must_use]
+    pub fn in_a_new_generation(self) -> Self {
+        Prepared {
+            is_new_generation: true,
+            ..self
         }
-        for probe in before.values() {
-            probe.task.abort();
+    }
+
+    /// Serves it: requests under way keep their snapshot, the next ones have this. Cannot fail.
+    pub fn activate(self) -> Applied {
+        let shared = &self.engine.shared;
+        let pools = self.serving.pools.clone();
+        let before = shared.serving.swap(Arc::new(self.serving));
+        for pool in pools.values() {
+            let moves = pool.state.apply(&pool.pool);
+            pool.report(&moves);
+        }
+        for tried in &self.tried {
+            tried.tell(clock::now());
+        }
+        self.overrides.keep_drained(&shared.serving.load());
+        self.engine.probing.watch(&pools, |_| Duration::ZERO);
+        let turnover = self.engine.turn_over(self.plan, self.is_new_generation);
+        let (generation, _) = self.engine.generations().current();
+        let same = |one: &gateway_config::model::Pool| {
+            let now = pools.get(&one.name);
+            now.is_some_and(|now| now.pool == *one)
+        };
+        let stayed = before
+            .pools
+            .values()
+            .filter(|pool| same(&pool.pool))
+            .count();
+        Applied {
+            generation,
+            is_new_generation: turnover.is_new,
+            pools_changed: before.pools.len().max(pools.len()) - stayed,
+            listeners_added: turnover.added,
+            listeners_removed: turnover.removed,
         }
     }
 }
 
-/// A node that is probed again and again.
-struct Probe {
-    check: Arc<ReadyCheck>,
-    task: AbortHandle,
+impl Overrides {
+    /// A node that has come under the name of one that is drained is drained as well. One that has
+    /// left the configuration is as drained as can be.
+    fn keep_drained(&self, serving: &Serving) {
+        for (pool, node) in &self.drained {
+            if let Some(known) = serving.pools.get(&**pool)
+                && let Some(moves) = known.state.set_drained(node, true)
+            {
+                known.report(&moves);
+            }
+        }
+    }
 }
 
-fn workers(snapshot: &Snapshot) -> usize {
+/// The listeners with what is in the files they name.
+fn wanted(model: &Model) -> Result<Vec<Wanted>, Fault> {
+    let with_files = |listener: &gateway_config::model::Listener| {
+        let tls = listener.tls.as_ref();
+        let config = tls
+            .map(|tls| tls::server(tls, listener.http2))
+            .transpose()?;
+        Ok((listener.clone(), config))
+    };
+    model.listeners.iter().map(with_files).collect()
+}
+
+fn workers(set: Option<NonZeroU16>, model: &Model) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    snapshot
-        .model()
-        .workers
-        .map_or_else(cores, usize::from)
-        .max(1)
-}
-
-fn bind(
-    listening: &Listening,
-    count: usize,
-) -> Result<(Vec<std::net::TcpListener>, SocketAddr), Fault> {
-    let addr = listening.listener.bind;
-    let fault = |source| Fault::Bind {
-        listener: Arc::clone(&listening.listener.name),
-        addr,
-        source,
-    };
-    let sockets = socket::bind(addr, count).map_err(fault)?;
-    let bound = sockets
-        .first()
-        .map(std::net::TcpListener::local_addr)
-        .transpose();
-    Ok((sockets, bound.map_err(fault)?.unwrap_or(addr)))
-}
-
-/// Listeners, workers and the access log are fixed until generations exist.
-fn same_generation(old: &Model, new: &Model) -> Result<(), Fault> {
-    let changed = |what: String| Err(Fault::NeedsRestart { what });
-    let named = |listeners: &[Listener], name: &Name| {
-        listeners.iter().find(|one| one.name == *name).cloned()
-    };
-    for listener in old.listeners.iter().chain(&new.listeners) {
-        let name = &listener.name;
-        if named(&old.listeners, name) != named(&new.listeners, name) {
-            return changed(format!("listener `{name}`"));
-        }
-    }
-    if old.workers != new.workers {
-        return changed("the number of workers".to_owned());
-    }
-    if old.access_log != new.access_log {
-        return changed("the access log".to_owned());
-    }
-    Ok(())
+    let configured = model.workers.map_or_else(cores, usize::from);
+    set.map_or(configured, |set| usize::from(set.get())).max(1)
 }

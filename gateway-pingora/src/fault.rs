@@ -42,6 +42,12 @@ pub enum Fault {
         /// What it is.
         what: String,
     },
+    /// There is nothing of that name.
+    #[error("there is no {what}")]
+    Unknown {
+        /// What it would be.
+        what: String,
+    },
     /// A thread or a runtime could not be started.
     #[error("a worker could not be started: {0}")]
     Worker(#[source] io::Error),

@@ -1,17 +1,19 @@
-//! A listener as it runs: its settings, its certificate, and how many are connected.
+//! A listener as it runs: its settings, its certificate, and how many are connected. Lives as long as
+//! the listener is served, over any number of snapshots.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use arc_swap::ArcSwapOption;
-use gateway_config::model::Listener;
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use gateway_config::model::{Listener, Name};
 
 use crate::clock;
 
 /// A listener as it runs. Shared by all workers.
 pub(crate) struct Listening {
-    /// Its settings.
-    pub(crate) listener: Listener,
+    /// Its name.
+    pub(crate) name: Name,
+    settings: ArcSwap<Listener>,
     /// What a handshake is done with; `None` in clear text.
     pub(crate) tls: ArcSwapOption<rustls::ServerConfig>,
     connections: AtomicU32,
@@ -30,7 +32,8 @@ impl Listening {
     /// A listener without connections.
     pub(crate) fn new(listener: Listener, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
         Listening {
-            listener,
+            name: Arc::clone(&listener.name),
+            settings: ArcSwap::from_pointee(listener),
             tls: ArcSwapOption::new(tls),
             connections: AtomicU32::new(0),
             handshakes: AtomicU32::new(0),
@@ -38,9 +41,25 @@ impl Listening {
         }
     }
 
+    /// Its settings at this moment.
+    pub(crate) fn settings(&self) -> Guard<Arc<Listener>> {
+        self.settings.load()
+    }
+
+    /// The next request, the next handshake, are under these.
+    pub(crate) fn apply(&self, listener: Listener, tls: Option<Arc<rustls::ServerConfig>>) {
+        self.settings.store(Arc::new(listener));
+        self.tls.store(tls);
+    }
+
     /// Whether its connections are encrypted.
     pub(crate) fn is_tls(&self) -> bool {
-        self.listener.tls.is_some()
+        self.settings.load().tls.is_some()
+    }
+
+    /// Connections open.
+    pub(crate) fn connections(&self) -> u32 {
+        self.connections.load(Ordering::Acquire)
     }
 
     /// Says why connections are not taken, at most once a second whatever the number of workers.
@@ -53,7 +72,7 @@ impl Listening {
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, is_due)
             .is_ok()
         {
-            tracing::warn!(listener = &*self.listener.name, why, "cannot accept");
+            tracing::warn!(listener = &*self.name, why, "cannot accept");
         }
     }
 

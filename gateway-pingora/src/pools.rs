@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::time::Instant;
 
 use gateway_config::model::{Name, Pool};
+use gateway_core::node::NodeView;
 use gateway_core::pool::PoolState;
 use gateway_core::rotation::Moves;
 
+use crate::clock;
 use crate::fault::Fault;
 use crate::telemetry;
 use crate::tls::Transport;
+use crate::view::{NodeHealth, PoolView};
 
 /// A pool as it runs.
 pub(crate) struct LivePool {
@@ -41,6 +45,36 @@ impl LivePool {
             transport,
             group: hasher.finish(),
         })
+    }
+
+    /// What is known about its nodes.
+    pub(crate) fn view(&self) -> PoolView {
+        let (now, wall) = (clock::now(), clock::wall());
+        let at = |at: Instant| wall.checked_sub(now.saturating_duration_since(at));
+        let seen = self.state.view();
+        let node = |one: NodeView| {
+            let configured = self.pool.nodes.iter().find(|node| node.name == one.name);
+            NodeHealth {
+                weight: configured.map_or(1, |node| u32::from(node.weight)),
+                backup: configured.is_some_and(|node| node.backup),
+                enabled: one.is_in,
+                healthy: one.is_healthy,
+                drained: one.is_drained,
+                ejected_until: None,
+                in_flight: one.in_flight,
+                requests: one.requests,
+                failures: one.failures,
+                latency: one.last_probe.map(|probe| probe.took),
+                last_probe: one.last_probe.and_then(|probe| at(probe.at)),
+                why: one.why.map(|why| why.to_string()),
+                name: one.name,
+                addr: one.addr,
+            }
+        };
+        PoolView {
+            name: Arc::clone(&self.pool.name),
+            nodes: seen.into_iter().map(node).collect(),
+        }
     }
 
     /// Says what moved.

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use gateway_core::node::LiveNode;
+use gateway_core::node::{LastProbe, LiveNode};
 use gateway_core::readiness::{self, Observation};
 use pingora_core::connectors::ConnectorOptions;
 use pingora_core::connectors::http::v1::Connector;
@@ -75,20 +75,30 @@ impl ReadyCheck {
     ///
     /// Cancel-safe: a probe that is dropped counts for nothing.
     pub(crate) async fn probe(&self) {
+        if let Some(seen) = self.observe().await {
+            let pool = self.pool.load_full();
+            let moves = pool.state.probed(&self.node, &seen, clock::now());
+            pool.report(&moves);
+        }
+    }
+
+    /// Probes once, in time, and tells nobody; `None` when the probe could not be made.
+    ///
+    /// Cancel-safe: a probe that is dropped counts for nothing.
+    pub(crate) async fn observe(&self) -> Option<Observation> {
         self.sees(Observation::Unreachable);
+        let begun = clock::now();
         let pool = self.pool.load_full();
         let _ = tokio::time::timeout(pool.pool.probe.timeout, self.check_addresses()).await;
         if self.says_nothing.swap(false, Ordering::Relaxed) {
             // No descriptor was left for the probe: that is not the node's fault.
-            return;
+            return None;
         }
-        let seen = self
-            .seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let moves = pool.state.probed(&self.node, &seen, clock::now());
-        pool.report(&moves);
+        let now = clock::now();
+        let took = now.saturating_duration_since(begun);
+        self.node.set_last_probe(LastProbe { at: now, took });
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(seen.clone())
     }
 
     /// Resolves the name, and checks the first address that takes a connection.

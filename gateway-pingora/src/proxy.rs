@@ -62,7 +62,7 @@ impl ProxyHttp for Door {
         };
         match chosen {
             Ok(()) => Ok(false),
-            Err(failure) => step::answer::refuse(&self.shared, session, ctx, failure).await,
+            Err(failure) => step::answer::refuse(session, ctx, failure).await,
         }
     }
 
@@ -138,7 +138,7 @@ impl ProxyHttp for Door {
         response: &mut ResponseHeader,
         ctx: &mut Ctx,
     ) -> Result<()> {
-        step::answer::head(&self.shared, session, response, ctx)
+        step::answer::head(session, response, ctx)
     }
 
     fn response_body_filter(

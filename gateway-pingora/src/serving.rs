@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use gateway_config::Snapshot;
-use gateway_config::model::{Name, Site};
+use gateway_config::model::{Name, Node, Site};
+use gateway_core::node::NodeView;
 use http::HeaderName;
 
 use crate::body_memory::BodyMemory;
@@ -67,6 +68,8 @@ pub(crate) struct Serving {
     /// Its pools.
     pub(crate) pools: Pools,
     sites: BTreeMap<Name, Sites>,
+    /// Of listeners that drain, as they were when they were served last.
+    departed: BTreeMap<Name, Sites>,
 }
 
 /// A site, prepared.
@@ -116,10 +119,12 @@ impl Serving {
                 hash: snapshot.hash().into(),
                 site: site.clone(),
             });
-            let here = sites.entry(Arc::clone(&site.listener)).or_default();
-            match site.hosts.is_empty() {
-                true => here.others = Some(served),
-                false => here.named.push(served),
+            for listener in site.listeners() {
+                let here = sites.entry(Arc::clone(listener)).or_default();
+                match site.hosts.is_empty() {
+                    true => here.others = Some(Arc::clone(&served)),
+                    false => here.named.push(Arc::clone(&served)),
+                }
             }
         }
         for listener in &model.listeners {
@@ -133,7 +138,19 @@ impl Serving {
             snapshot,
             pools,
             sites,
+            departed: BTreeMap::new(),
         })
+    }
+
+    /// Goes on serving what `before` has for listeners of these names, if they have gone.
+    pub(crate) fn keep_departed(&mut self, before: &Serving, names: &[Name]) {
+        for name in names {
+            if let Some(sites) = before.sites(name)
+                && !self.sites.contains_key(name)
+            {
+                self.departed.insert(Arc::clone(name), sites.clone());
+            }
+        }
     }
 
     fn metrics_of(&self, site: &str) -> Option<Arc<Metrics>> {
@@ -142,14 +159,32 @@ impl Serving {
         Some(Arc::clone(&known.metrics))
     }
 
-    /// The sites of a listener; of several hosts, or one for every host.
+    /// The pools that have nobody in rotation but may have somebody new: served as they are known,
+    /// their first requests would find no node.
+    pub(crate) fn pools_of_strangers(&self) -> Vec<Arc<LivePool>> {
+        let strange = |pool: &&Arc<LivePool>| {
+            let seen = pool.state.view();
+            let has = |node: &Node, known: &NodeView| {
+                node.name == known.name && node.addr == known.addr && known.last_probe.is_some()
+            };
+            let mut nodes = pool.pool.nodes.iter();
+            let is_served = nodes.any(|node| seen.iter().any(|one| one.is_in && has(node, one)));
+            let mut nodes = pool.pool.nodes.iter();
+            !is_served && nodes.any(|node| !seen.iter().any(|one| has(node, one)))
+        };
+        self.pools.values().filter(strange).cloned().collect()
+    }
+
+    /// The sites of a listener, also of one that drains.
     pub(crate) fn sites(&self, listener: &str) -> Option<&Sites> {
-        self.sites.get(listener)
+        self.sites
+            .get(listener)
+            .or_else(|| self.departed.get(listener))
     }
 }
 
 /// The sites of one listener.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Sites {
     named: Vec<Arc<ServedSite>>,
     others: Option<Arc<ServedSite>>,

@@ -12,6 +12,12 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use gateway_config::value;
 
+mod process;
+mod running;
+
+pub(crate) use process::{Address, Control, Process};
+pub(crate) use running::{Count, Drain, Reach, Reload, Rollback, Snapshots, Status, Stop, Workers};
+
 /// The name under which the binary is a front door and nothing else.
 const DROP_IN: &str = "bigproxy";
 
@@ -48,11 +54,11 @@ pub(crate) enum Command {
     )]
     Diff(Diff),
     /// Print the page about the settings
-    #[command(
-        hide = true,
-        after_help = "Example:\n  gatewayd document > docs/settings.md"
-    )]
+    #[command(hide = true)]
     Document,
+    /// Take a node of a running process out of rotation
+    #[command(after_help = "Example:\n  gatewayd drain shop/a --state-dir /var/lib/gateway")]
+    Drain(Drain),
     /// Print a configuration with everything spelled out
     #[command(
         subcommand_precedence_over_arg = true,
@@ -66,15 +72,36 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  gatewayd front-door 127.0.0.1:7650 --cluster cluster.toml\n  gatewayd front-door 0.0.0.0:7650 --upstream a=10.0.0.11:7654 --tls-cert door.pem --tls-key door.key --upstream-ca ca.pem"
     )]
-    FrontDoor(Box<FrontDoor>),
+    FrontDoor(Box<ServedDoor>),
+    /// Let a running process read its configuration again, as SIGHUP does
+    #[command(after_help = "Example:\n  gatewayd reload --state-dir /var/lib/gateway")]
+    Reload(Reload),
+    /// Let a running process serve a snapshot that it kept
+    #[command(after_help = "Example:\n  gatewayd rollback 41 --state-dir /var/lib/gateway")]
+    Rollback(Rollback),
     /// Serve a configuration
     #[command(
-        after_help = "Examples:\n  gatewayd run --config /etc/gateway/gateway.toml\n  gatewayd run --config /etc/gateway/gateway.toml /etc/gateway/conf.d"
+        after_help = "Examples:\n  gatewayd run --config /etc/gateway/gateway.toml\n  gatewayd run --config /etc/gateway/gateway.toml /etc/gateway/conf.d\n  gatewayd run --config api --state-dir /var/lib/gateway"
     )]
     Run(Run),
     /// Print what a configuration may say, as JSON Schema for editors
     #[command(after_help = "Example:\n  gatewayd schema > gateway.schema.json")]
     Schema,
+    /// Print the snapshots that a running process kept
+    #[command(after_help = "Example:\n  gatewayd snapshots --state-dir /var/lib/gateway")]
+    Snapshots(Snapshots),
+    /// Print what a running process serves, and how its nodes are
+    #[command(after_help = "Example:\n  gatewayd status --watch --state-dir /var/lib/gateway")]
+    Status(Status),
+    /// Let a running process end: requests in flight end first
+    #[command(after_help = "Example:\n  gatewayd stop --state-dir /var/lib/gateway")]
+    Stop(Stop),
+    /// Let a node of a running process into rotation again
+    #[command(after_help = "Example:\n  gatewayd undrain shop/a --state-dir /var/lib/gateway")]
+    Undrain(Drain),
+    /// Set the number of workers of a running process
+    #[command(after_help = "Example:\n  gatewayd workers 4 --state-dir /var/lib/gateway")]
+    Workers(Workers),
 }
 
 /// `check`.
@@ -151,6 +178,15 @@ enum Door {
     FrontDoor(Box<FrontDoor>),
 }
 
+/// A front door that is served.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ServedDoor {
+    #[command(flatten)]
+    pub(crate) door: FrontDoor,
+    #[command(flatten)]
+    pub(crate) process: Process,
+}
+
 /// What a configuration comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum Given {
@@ -172,16 +208,19 @@ pub(crate) enum Format {
 /// `explain`.
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The code, as in `error[G0302]`
-    pub(crate) code: String,
+    /// The code, as in `error[G0302]`; all of them when absent
+    pub(crate) code: Option<String>,
 }
 
 /// `run`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The configuration: files, and folders whose *.toml are read in the order of their names
-    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
-    pub(crate) config: Vec<PathBuf>,
+    /// The configuration: files, and folders whose *.toml are read in the order of their names; `api`:
+    /// what was applied to the running process last
+    #[arg(long, value_name = "FILE|api", num_args = 1.., required = true)]
+    config: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) process: Process,
 }
 
 /// `front-door`: one flag for each of its settings.
@@ -282,25 +321,34 @@ struct Absent {
 /// Usage, and what clap prints instead of going on: help and versions.
 pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, clap::Error> {
     let command = Cli::try_parse_from(completed(arguments.collect()))?.command;
-    let door = match &command {
-        Command::FrontDoor(door) => Some(door),
+    match &command {
+        Command::FrontDoor(served) => {
+            served.door.absent.refuse()?;
+            served.process.is_whole()?;
+        }
         Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject, .. }) => {
-            subject.door.as_ref().map(|Door::FrontDoor(door)| door)
+            if let Some(Door::FrontDoor(door)) = &subject.door {
+                door.absent.refuse()?;
+            }
+            subject.is_one()?;
+        }
+        Command::Run(run) => {
+            run.process.is_whole()?;
+            run.has_state()?;
         }
         Command::Completions(_)
         | Command::Diff(_)
         | Command::Document
+        | Command::Drain(_)
         | Command::Explain(_)
-        | Command::Run(_)
-        | Command::Schema => None,
-    };
-    if let Some(door) = door {
-        door.absent.refuse()?;
-    }
-    if let Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject, .. }) =
-        &command
-    {
-        subject.is_one()?;
+        | Command::Reload(_)
+        | Command::Rollback(_)
+        | Command::Schema
+        | Command::Snapshots(_)
+        | Command::Status(_)
+        | Command::Stop(_)
+        | Command::Undrain(_)
+        | Command::Workers(_) => {}
     }
     Ok(command)
 }
@@ -316,6 +364,12 @@ pub(crate) fn may_colour(is_terminal: bool) -> bool {
     is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
+/// What the environment says under a name.
+#[expect(clippy::disallowed_methods, reason = "this is the command line")]
+pub(crate) fn environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
 /// Adds the command that was left out: under the drop-in's name, and before `--config`.
 fn completed(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let called = arguments.first().map(Path::new).and_then(Path::file_name);
@@ -326,6 +380,31 @@ fn completed(mut arguments: Vec<OsString>) -> Vec<OsString> {
         arguments.insert(1, "run".into());
     }
     arguments
+}
+
+impl Process {
+    fn is_whole(&self) -> Result<(), clap::Error> {
+        match self.wrong() {
+            Some(said) => Err(Cli::command().error(ErrorKind::MissingRequiredArgument, said)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Run {
+    /// The files it is to serve; `None`: what was applied last.
+    pub(crate) fn given(&self) -> Option<Given> {
+        let is_api = self.config == [Path::new("api")];
+        (!is_api).then(|| Given::Files(self.config.clone()))
+    }
+
+    fn has_state(&self) -> Result<(), clap::Error> {
+        if self.given().is_none() && self.process.state_dir.is_none() {
+            let said = "--config api needs --state-dir: what is applied is kept there";
+            return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, said));
+        }
+        Ok(())
+    }
 }
 
 impl Subject {
@@ -400,7 +479,7 @@ mod tests {
     #[test]
     fn the_drop_in_name_is_a_front_door() {
         let called = reads("/usr/bin/bigproxy --upstream a=b:1").unwrap();
-        assert!(matches!(called, Command::FrontDoor(door) if door.upstream == ["a=b:1"]));
+        assert!(matches!(called, Command::FrontDoor(served) if served.door.upstream == ["a=b:1"]));
         assert!(matches!(
             reads("gatewayd --config x.toml"),
             Ok(Command::Run(_))
@@ -410,10 +489,13 @@ mod tests {
     #[test]
     fn a_bare_number_is_milliseconds_for_probes_only() {
         let called = reads("gatewayd front-door --health-interval 200").unwrap();
-        let Command::FrontDoor(door) = called else {
+        let Command::FrontDoor(served) = called else {
             panic!()
         };
-        assert_eq!(door.health_interval, Some(Duration::from_millis(200)));
+        assert_eq!(
+            served.door.health_interval,
+            Some(Duration::from_millis(200))
+        );
         let refused = reads("gatewayd front-door --read-timeout 200").unwrap_err();
         assert!(refused.to_string().contains("--read-timeout"));
     }

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 
 mod check;
 mod completions;
+mod ctl;
 mod diff;
 mod document;
 mod effective;
@@ -20,11 +21,19 @@ pub(crate) fn dispatch(command: Command) -> Exit {
         Command::Completions(completions) => completions::run(&completions),
         Command::Diff(diff) => diff::run(diff),
         Command::Document => document::run(),
+        Command::Drain(node) => ctl::drain(&node, true),
         Command::Effective(effective) => effective::run(effective),
         Command::Explain(explain) => explain::run(&explain),
-        Command::FrontDoor(flags) => front_door::run(flags),
-        Command::Run(run) => run::run(&crate::cli::Given::Files(run.config)),
+        Command::FrontDoor(served) => front_door::run(*served),
+        Command::Reload(reload) => ctl::reload(&reload),
+        Command::Rollback(rollback) => ctl::rollback(&rollback),
+        Command::Run(run) => run::run(&run),
         Command::Schema => schema::run(),
+        Command::Snapshots(snapshots) => ctl::snapshots(&snapshots),
+        Command::Status(status) => ctl::status(&status),
+        Command::Stop(stop) => ctl::stop(&stop),
+        Command::Undrain(node) => ctl::drain(&node, false),
+        Command::Workers(workers) => ctl::workers(&workers),
     }
 }
 

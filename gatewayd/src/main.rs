@@ -8,14 +8,20 @@ use crate::exit::Exit;
 
 mod access_file;
 mod cli;
+mod clock;
 mod command;
+mod control;
 mod entries;
 mod exit;
 mod log;
 mod origin;
 mod process;
+mod proto;
+mod reload;
 mod render;
 mod signals;
+mod state;
+mod systemd;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;

@@ -11,7 +11,8 @@ use gateway_config::capability::unserved;
 use gateway_config::front_door::{self, FrontDoor, Process};
 use gateway_config::model::AccessLog;
 use gateway_config::{
-    Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all, value,
+    Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all,
+    load_sources, value,
 };
 use gateway_pingora::{CAPABILITIES, check_certificates};
 
@@ -23,6 +24,15 @@ pub(crate) struct Outcome {
     pub(crate) sources: Sources,
     /// The snapshot with its warnings, or what refuses it.
     pub(crate) result: Result<Loaded, Vec<Diagnostic>>,
+}
+
+/// A text of a configuration, from somebody who does not write it into a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Document {
+    /// What it is called; paths in it are relative to this name's directory.
+    pub(crate) name: String,
+    /// The text.
+    pub(crate) text: String,
 }
 
 impl Given {
@@ -53,16 +63,30 @@ impl Given {
 
     /// Reads it and looks at the files it names, as everything that starts does.
     pub(crate) fn load_with_files(&self) -> Outcome {
-        self.load().judged(|loaded, sources| {
+        self.load().with_files()
+    }
+}
+
+impl Outcome {
+    /// Reads these documents, which are one configuration together.
+    pub(crate) fn of(documents: &[Document]) -> Self {
+        let mut sources = Sources::default();
+        let add = |one: &Document| sources.add(&one.name, one.text.clone());
+        let ids: Vec<_> = documents.iter().map(add).collect();
+        let result = load_sources(&ids, &mut sources);
+        Outcome { sources, result }
+    }
+
+    /// Looks into the files it names, as everything that is served does.
+    pub(crate) fn with_files(self) -> Self {
+        self.judged(|loaded, sources| {
             let mut found = unserved(loaded, CAPABILITIES, sources);
             found.extend(check_files(&loaded.files));
             found.extend(check_certificates(&loaded.files));
             found
         })
     }
-}
 
-impl Outcome {
     /// Refuses what the data plane of this build does not execute, a finding for each setting.
     pub(crate) fn served(self) -> Self {
         self.judged(|loaded, sources| unserved(loaded, CAPABILITIES, sources))
@@ -256,7 +280,7 @@ mod tests {
     fn flags(line: &str) -> Given {
         let all = line.split(' ').map(std::ffi::OsString::from);
         match cli::read(all).unwrap() {
-            cli::Command::FrontDoor(door) => Given::FrontDoor(door),
+            cli::Command::FrontDoor(served) => Given::FrontDoor(Box::new(served.door)),
             _ => panic!("not a front door"),
         }
     }

@@ -1,68 +1,180 @@
-//! The running process: logs, signals, and the one reload.
+//! The running process: logs, signals, the reload and whoever may call it.
 //!
-//! Called by the commands that serve; gives back how the process ends. A reload that is refused
-//! changes nothing and says why in the log.
+//! Called by the commands that serve; gives back how the process ends. What a change comes to is
+//! left to [`reload`](crate::reload), who may ask for one to [`control`](crate::control).
 //!
 //! Source: the signals of the runtime contract.
 
+use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 
-use gateway_config::Snapshot;
-use gateway_pingora::{Engine, Fault};
-use tracing_appender::non_blocking::NonBlocking;
+use gateway_config::model::AccessLog;
+use tokio::sync::mpsc;
 
 use crate::access_file::AccessFile;
+use crate::cli;
+use crate::control::Control;
 use crate::exit::Exit;
-use crate::log;
+use crate::reload::{Findings, First, Generation, Owner, Refused, Reload, Start};
 use crate::signals::{Signals, Told};
+use crate::state::{Found, StateDir};
+use crate::systemd::{self, Supervisor};
+use crate::{log, render};
 
-/// Serves `snapshot` until told to stop; `load` gives the snapshot that a reload asks for, or every
-/// reason why there is none.
-pub(crate) fn serve(snapshot: Snapshot, load: impl Fn() -> Result<Snapshot, String>) -> Exit {
+/// Serves what `owner` says until told to stop.
+pub(crate) fn serve(owner: Box<dyn Owner>, settings: &cli::Process) -> Exit {
+    let inherited = systemd::inherited();
     let _log = log::start();
-    let access_log = match AccessFile::open(&snapshot.model().access_log) {
-        Ok(access_log) => access_log,
-        Err(error) => return refuse(&format!("the access log cannot be opened: {error}")),
-    };
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
-        Ok(runtime) => runtime,
-        Err(error) => return refuse(&format!("no runtime: {error}")),
-    };
-    // Before anything is bound: a signal that comes while the nodes are asked for the first time
-    // is kept, and is not the end.
-    let signals = match runtime.block_on(async { Signals::new() }) {
-        Ok(signals) => signals,
-        Err(error) => return refuse(&format!("no signals: {error}")),
-    };
-    let exit = match start(snapshot, access_log.writer.clone()) {
-        Ok(engine) => runtime.block_on(run(engine, signals, &access_log, load)),
-        Err(fault) => return refuse(&fault.to_string()),
-    };
-    // A second signal does not wait for what the first one waits for.
-    runtime.shutdown_background();
-    exit
+    match starts(owner, settings, &inherited) {
+        Ok(running) => running.serve(),
+        Err(NotStarted::Configuration(findings)) => {
+            tracing::error!(why = findings.lines(), "not started");
+            show(&findings);
+            Exit::Configuration
+        }
+        Err(NotStarted::Otherwise(why)) => {
+            tracing::error!(why, "not started");
+            eprintln!("error: {why}");
+            Exit::Configuration
+        }
+    }
 }
 
-/// Does what signals tell, until the end of the work.
+/// Why the process does not serve.
+enum NotStarted {
+    Configuration(Findings),
+    Otherwise(String),
+}
+
+/// Everything that runs.
+struct Running {
+    runtime: tokio::runtime::Runtime,
+    signals: Signals,
+    access_log: AccessFile,
+    reload: Arc<Reload>,
+    /// Gone when the process ends, so that nobody is told a thing any more.
+    control: Control,
+    /// Somebody asked for the end.
+    stop: mpsc::Receiver<()>,
+}
+
+fn starts(
+    owner: Box<dyn Owner>,
+    settings: &cli::Process,
+    inherited: &[TcpListener],
+) -> Result<Running, NotStarted> {
+    let because =
+        |what: &str, why: &dyn std::fmt::Display| NotStarted::Otherwise(format!("{what}: {why}"));
+    let state = settings.state_dir.as_deref().map(open).transpose();
+    let state = state.map_err(|why| NotStarted::Otherwise(why.to_string()))?;
+    let last_good = settings.last_good;
+    let first = Start {
+        owner,
+        state,
+        last_good,
+    }
+    .looks()
+    .map_err(NotStarted::Configuration)?;
+    first.warnings().iter().for_each(show);
+    let access_log = access_log(&first)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|why| because("no runtime", &why))?;
+    // Before anything is bound: a signal that comes while the nodes are asked for the first time
+    // is kept, and is not the end.
+    let signals = runtime.block_on(async { Signals::new() });
+    let signals = signals.map_err(|why| because("no signals", &why))?;
+    let control = Control::bind(&settings.addresses(), &settings.control)
+        .map_err(|why| NotStarted::Otherwise(why.to_string()))?;
+    let reload = first
+        .starts(access_log.writer.as_ref(), inherited)
+        .map_err(not_started)?;
+    let (ask, stop) = mpsc::channel(1);
+    let control = control
+        .serve(&reload, ask)
+        .map_err(|why| because("nobody can be heard", &why))?;
+    Ok(Running {
+        runtime,
+        signals,
+        access_log,
+        reload,
+        control,
+        stop,
+    })
+}
+
+fn open(path: &Path) -> Result<(StateDir, Found), crate::state::StateError> {
+    let (state, found) = StateDir::open(path)?;
+    tracing::info!(path = %state.path().display(), "state directory");
+    for one in &found.set_aside {
+        let (path, to) = (one.path.display(), one.to.display());
+        tracing::error!(%path, %to, because = one.because, "set aside");
+    }
+    Ok((state, found))
+}
+
+fn access_log(first: &First) -> Result<AccessFile, NotStarted> {
+    let to = first
+        .model()
+        .map_or(&AccessLog::Off, |model| &model.access_log);
+    AccessFile::open(to)
+        .map_err(|why| NotStarted::Otherwise(format!("the access log cannot be opened: {why}")))
+}
+
+fn not_started(refused: Refused) -> NotStarted {
+    match refused.findings() {
+        Some(findings) => NotStarted::Configuration(findings.clone()),
+        None => NotStarted::Otherwise(refused.to_string()),
+    }
+}
+
+fn show(findings: &Findings) {
+    render::show(&findings.found, &findings.sources);
+}
+
+impl Running {
+    fn serve(mut self) -> Exit {
+        let exit = self.runtime.block_on(run(
+            &self.reload,
+            &mut self.signals,
+            &self.access_log,
+            &mut self.stop,
+        ));
+        self.control.ends();
+        // A second signal does not wait for what the first one waits for.
+        self.runtime.shutdown_background();
+        exit
+    }
+}
+
+/// Does what signals and callers tell, until the end of the work.
 async fn run(
-    engine: Engine,
-    mut signals: Signals,
+    reload: &Arc<Reload>,
+    signals: &mut Signals,
     access_log: &AccessFile,
-    load: impl Fn() -> Result<Snapshot, String>,
+    stop: &mut mpsc::Receiver<()>,
 ) -> Exit {
+    let supervisor = Arc::new(Supervisor::found());
+    supervisor.is_ready(&serving(reload, "started"));
     loop {
-        match signals.next().await {
-            Told::Reload => reload(&engine, &load),
-            Told::Reopen => access_log.reopen(),
-            Told::Stop(_) => break,
+        tokio::select! {
+            told = signals.next() => match told {
+                Told::Reload => {
+                    tokio::spawn(hang_up(Arc::clone(reload), Arc::clone(&supervisor)));
+                }
+                Told::Reopen => access_log.reopen(),
+                Told::Stop(_) => break,
+            },
+            Some(()) = stop.recv() => break,
         }
     }
     tracing::info!("draining");
-    engine.drain();
-    let mut ended = tokio::task::spawn_blocking(|| engine.join());
+    supervisor.is_stopping("draining");
+    reload.drain();
+    let last = Arc::clone(reload);
+    let mut ended = tokio::task::spawn_blocking(move || last.join());
     loop {
         tokio::select! {
             _ = &mut ended => return Exit::Fine,
@@ -74,38 +186,20 @@ async fn run(
     }
 }
 
-fn start(snapshot: Snapshot, writer: Option<NonBlocking>) -> Result<Engine, Fault> {
-    let engine = Engine::start(Arc::new(snapshot), writer)?;
-    for (listener, addr) in engine.addresses() {
-        tracing::info!(listener = &**listener, addr = %addr, "listening");
-    }
-    Ok(engine)
-}
-
-fn reload(engine: &Engine, load: &impl Fn() -> Result<Snapshot, String>) {
-    let before = engine.snapshot();
-    // Applied also when its text is the same: the files it names are read again.
-    let applied = load().and_then(|snapshot| {
-        let hash = snapshot.hash().to_owned();
-        let is_same = hash == before.hash();
-        let next = snapshot.with_number(before.number() + u64::from(!is_same));
-        engine
-            .apply(Arc::new(next))
-            .map_err(|fault| fault.to_string())?;
-        Ok(hash)
-    });
-    match applied {
-        Ok(hash) if hash == before.hash() => tracing::info!(
-            snapshot = hash,
-            "reload: unchanged but for the files it names"
-        ),
-        Ok(hash) => tracing::info!(snapshot = hash, "reload: applied"),
-        Err(why) => tracing::error!(snapshot = before.hash(), why, "reload: refused"),
+/// The reload of a signal: a refusal is in the log, and nobody else is there to be told.
+async fn hang_up(reload: Arc<Reload>, supervisor: Arc<Supervisor>) {
+    supervisor.is_reloading();
+    let outcome = match reload.reload(Generation::WhereNeeded).await {
+        Ok(change) if change.is_unchanged => "reload unchanged",
+        Ok(_) => "reload applied",
+        Err(_) => "reload refused",
+    };
+    if !reload.is_draining() {
+        supervisor.is_ready(&serving(&reload, outcome));
     }
 }
 
-fn refuse(why: &str) -> Exit {
-    tracing::error!(why, "not started");
-    eprintln!("error: {why}");
-    Exit::Configuration
+/// What systemd shows of a process that serves.
+fn serving(reload: &Reload, outcome: &str) -> String {
+    format!("{outcome}; serving snapshot {}", reload.snapshot().hash())
 }

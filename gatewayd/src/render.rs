@@ -39,6 +39,19 @@ pub(crate) fn text(found: &[Diagnostic], sources: &Sources, is_coloured: bool) -
     drawn
 }
 
+/// Findings as a log carries them: their first lines, at most [`DRAWN`] of them and then a count.
+pub(crate) fn lines(found: &[Diagnostic], sources: &Sources) -> String {
+    let first = found.iter().take(DRAWN);
+    let mut lines: Vec<String> = first
+        .map(|one| one.first_line(sources).to_string())
+        .collect();
+    let rest = found.len().saturating_sub(DRAWN);
+    if rest > 0 {
+        lines.push(format!("… and {rest} more"));
+    }
+    lines.join("\n")
+}
+
 /// Findings as one JSON document. Fields are added to it, never renamed or removed.
 pub(crate) fn json(found: &[Diagnostic], sources: &Sources) -> String {
     let count = |severity| found.iter().filter(|one| one.severity == severity).count();
@@ -175,6 +188,9 @@ mod tests {
         let many: String = (0..30).map(|n| format!("x{n} = 1\n")).collect();
         let (sources, all) = found(&many);
         assert!(text(&all, &sources, true).ends_with("… and 10 more\n"));
+        let lines = lines(&all, &sources);
+        assert!(lines.starts_with("gateway.toml:1:1: error[G0002]: unknown setting `x0`"));
+        assert!(lines.ends_with("\n… and 10 more"));
         for odd in [
             "",
             "\n",

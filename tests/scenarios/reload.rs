@@ -6,6 +6,7 @@ use std::net::TcpStream;
 
 use gateway_tests::certs::Authority;
 use gateway_tests::gateway::{Door, Plan};
+use gateway_tests::message::Request;
 use gateway_tests::node::Cluster;
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
@@ -34,6 +35,31 @@ fn a_renewed_certificate_is_shown_after_a_reload_of_the_same_text() {
             && tls.read_to_end(&mut answer).is_ok()
             && answer.starts_with(b"HTTP/1.1 200")
     });
+}
+
+#[test]
+fn nodes_that_are_all_replaced_are_asked_before_they_are_served() {
+    let cluster = Cluster::of(&["a", "b", "c"]);
+    let list = |name: &str| {
+        let addr = cluster[name].addr();
+        format!("[[node]]\nname = \"{name}\"\naddr = \"{addr}\"\n")
+    };
+    let door = Plan::alone()
+        .set("--health-interval", "60s")
+        .file("--cluster", "cluster.toml", &list("a"))
+        .opens();
+    door.sees_in("a");
+    let mut client = door.connect();
+
+    for (reload, name) in ["b", "c", "a", "b"].iter().enumerate() {
+        fs::write(door.scratch().path().join("cluster.toml"), list(name)).unwrap();
+        door.signal(Signal::SIGHUP);
+        wait::until("the reload", wait::SOON, || {
+            client.asks(&Request::get("/schema")).is(200);
+            door.log().saying("reload: applied").len() > reload
+        });
+        client.asks(&Request::get("/schema")).is(200);
+    }
 }
 
 #[test]

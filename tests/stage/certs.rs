@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
 };
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
@@ -82,7 +83,10 @@ impl Authority {
         self.signs_what(params)
     }
 
-    fn signs_what(&self, params: CertificateParams) -> Identity {
+    fn signs_what(&self, mut params: CertificateParams) -> Identity {
+        // Under the default, its issuer's, some clients take it for a self-signed one.
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "signed");
         let key = KeyPair::generate().expect("a key");
         let cert = params
             .signed_by(&key, &self.issuer)

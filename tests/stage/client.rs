@@ -101,6 +101,25 @@ impl Conversation {
         Self::over(Wire::TlsClient(Box::new(trust.client(name, connect(addr)))))
     }
 
+    /// The same as [`open`](Self::open), for who expects that it may fail.
+    ///
+    /// # Errors
+    /// The connection was not taken.
+    pub fn tries(addr: SocketAddr) -> io::Result<Self> {
+        Ok(Self::over(Wire::Clear(connected(addr)?)))
+    }
+
+    /// The same as [`open_tls`](Self::open_tls). A handshake that fails shows when the answer is read.
+    ///
+    /// # Errors
+    /// The connection was not taken.
+    pub fn tries_tls(addr: SocketAddr, trust: &Trust, name: &str) -> io::Result<Self> {
+        let socket = connected(addr)?;
+        Ok(Self::over(Wire::TlsClient(Box::new(
+            trust.client(name, socket),
+        ))))
+    }
+
     fn over(wire: Wire) -> Self {
         wire.reads_within(PATIENCE);
         Self {
@@ -217,6 +236,16 @@ impl Conversation {
         bytes
     }
 
+    /// Raw bytes: exactly so many.
+    ///
+    /// # Errors
+    /// The connection ended or fell silent before the last one.
+    pub fn listens_for_bytes(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.inbox.counted(length, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Whether the other side ends the connection within the time, without another byte.
     pub fn is_closed_within(&mut self, limit: Duration) -> bool {
         self.inbox.wire.reads_within(limit);
@@ -256,9 +285,13 @@ pub fn ask(addr: SocketAddr, request: &Request) -> Answer {
 }
 
 fn connect(addr: SocketAddr) -> TcpStream {
-    let socket = TcpStream::connect(addr).unwrap_or_else(|e| panic!("connect to {addr}: {e}"));
-    socket.set_nodelay(true).expect("TCP_NODELAY");
-    socket
+    connected(addr).unwrap_or_else(|e| panic!("connect to {addr}: {e}"))
+}
+
+fn connected(addr: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpStream::connect(addr)?;
+    socket.set_nodelay(true)?;
+    Ok(socket)
 }
 
 fn is_silence(error: &io::Error) -> bool {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub use effective::{Effective, duration};
 pub use front::Front;
 pub use metrics::Metrics;
 pub use plan::Plan;
-pub use process::{Ended, binary, runs};
+pub use process::{Ended, Followed, binary, follows, runs, runs_in};
 use process::{Process, spawn};
 
 /// A gateway process under way.
@@ -55,22 +55,24 @@ impl Door {
     fn start(
         program: &Path,
         arguments: &[OsString],
+        stdin: Stdio,
         scratch: Scratch,
         trust: Option<Trust>,
         meanwhile: impl FnOnce(Pid),
     ) -> Self {
-        let mut child = spawn(program, arguments);
+        let mut child = spawn(program, arguments, scratch.path(), stdin);
         let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
         let access = Lines::follow(child.stdout.take().expect("a piped stdout"));
         let process = Process::new(child);
         meanwhile(process.pid());
         let addr = wait::value("the gateway's address", wait::SOON, || {
+            let ended = process.status();
             let said = log.saying("listening");
-            if let Some(status) = process.status() {
+            let addr = said.first().map(|entry| entry.text("addr"));
+            if let (Some(status), None) = (ended, &addr) {
                 panic!("the gateway ended with {status}: {}", log.all().join("\n"));
             }
-            said.first()
-                .and_then(|entry| entry.text("addr").parse().ok())
+            addr?.parse().ok()
         });
         Self {
             process,

@@ -55,19 +55,28 @@ impl Http2 {
     /// Connects, offering HTTP/2 only.
     #[must_use]
     pub fn open(addr: SocketAddr, trust: &Trust, name: &str) -> Self {
+        Self::tries(addr, trust, name).expect("a TLS handshake and a preface")
+    }
+
+    /// The same, for who expects that it may fail.
+    ///
+    /// # Errors
+    /// The connection was not taken, or the handshake failed.
+    pub fn tries(addr: SocketAddr, trust: &Trust, name: &str) -> std::io::Result<Self> {
         let runtime = runtime();
         let (sender, version) = runtime.block_on(async {
-            let tls = handshake(addr, trust, name).await.expect("a TLS handshake");
+            let tls = handshake(addr, trust, name).await?;
             let version = tls.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
-            let (sender, connection) = h2::client::handshake(tls).await.expect("a preface");
+            let shaken = h2::client::handshake(tls).await;
+            let (sender, connection) = shaken.map_err(std::io::Error::other)?;
             tokio::spawn(connection);
-            (sender, version)
-        });
-        Self {
+            std::io::Result::Ok((sender, version))
+        })?;
+        Ok(Self {
             runtime,
             sender,
             version,
-        }
+        })
     }
 
     /// Whether somebody who speaks nothing else is let in.
@@ -86,14 +95,20 @@ impl Http2 {
     /// Sends a request and does not wait for its answer.
     #[must_use]
     pub fn sends(&self, head: Head2<()>, body: &[u8]) -> Stream {
+        self.tries_to_send(head, body).expect("a connection")
+    }
+
+    /// The same, for who expects that the connection may have ended.
+    ///
+    /// # Errors
+    /// It takes no further stream.
+    pub fn tries_to_send(&self, head: Head2<()>, body: &[u8]) -> Result<Stream, h2::Error> {
         let mut sender = self.sender.clone();
         let body = Bytes::copy_from_slice(body);
         self.runtime.block_on(async {
-            std::future::poll_fn(|cx| sender.poll_ready(cx))
-                .await
-                .expect("a connection");
+            std::future::poll_fn(|cx| sender.poll_ready(cx)).await?;
             let is_bare = body.is_empty();
-            let (answer, mut stream) = sender.send_request(head, is_bare).expect("a request");
+            let (answer, mut stream) = sender.send_request(head, is_bare)?;
             if !is_bare {
                 // A refused body shows in the answer.
                 let _ = stream.send_data(body, true);
@@ -101,7 +116,7 @@ impl Http2 {
                     let _ = std::future::poll_fn(|cx| stream.poll_reset(cx)).await;
                 });
             }
-            Stream { answer }
+            Ok(Stream { answer })
         })
     }
 

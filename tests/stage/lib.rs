@@ -12,18 +12,22 @@
     reason = "test support: a failed stage is a failed test"
 )]
 
+pub mod case;
 pub mod certs;
 pub mod client;
 pub mod clock;
 pub mod curtain;
+pub mod foreign;
 pub mod gateway;
 pub mod http2;
 pub mod inbox;
+pub mod leash;
 pub mod log;
 pub mod message;
 pub mod node;
 pub mod ports;
 pub mod scratch;
+pub mod supervisor;
 pub mod vector;
 pub mod wait;
 pub mod wire;

@@ -43,6 +43,13 @@ impl Lines {
             .clone()
     }
 
+    /// The lines after the first so many, for who reads on from where it was.
+    #[must_use]
+    pub fn after(&self, read: usize) -> Vec<String> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.get(read..).unwrap_or_default().to_vec()
+    }
+
     /// All lines so far that are JSON objects.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {

@@ -131,6 +131,12 @@ impl Node {
         self.inner.record.requests()
     }
 
+    /// The same, and the fragments, since it was last asked so: it forgets them with this.
+    #[must_use]
+    pub fn tells(&self) -> (Vec<Seen>, Vec<Vec<u8>>) {
+        self.inner.record.tell()
+    }
+
     /// The probes it saw.
     #[must_use]
     pub fn probes(&self) -> Vec<Seen> {

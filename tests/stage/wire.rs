@@ -60,6 +60,8 @@ impl Read for Wire {
             Self::TlsServer(stream) => stream.read(into),
         };
         match read {
+            // A process that was stopped and goes on: Linux ends a read that has a time limit.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.read(into),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             other => other,
         }

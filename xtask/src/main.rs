@@ -7,10 +7,12 @@ mod advisories;
 mod arch;
 mod check;
 mod citations;
-mod demo;
+mod clients;
 mod deny;
 mod editors;
+mod generate;
 mod names;
+mod play;
 mod process;
 mod report;
 mod review;
@@ -30,10 +32,13 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   demo [--once]      three stand-in nodes and a front door; with --once the story plays and checks itself
+  soak [--minutes N] [--seed N] [--format json]
+                     the gateway under load, through reloads and faults: what failed and need not have
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
   editors            the schema, as two editors' tools understand it
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
+  generate [--check] every file that is made from the gateway; with --check it names those that are stale
   arch               the arrows between rooms and between modules
   size               sizes, names, citations, and traces of a machine
   review [BASE]      the numbers to look at before saying yes (BASE: main's last commit)
@@ -58,8 +63,9 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     match command.as_str() {
         "arch" => arch::run(&root)?,
         "check" => check::run(&root)?,
-        "demo" => return demo::run(&root, rest),
+        "demo" | "soak" => return play::run(&root, command, rest),
         "editors" => editors::run(&root)?,
+        "generate" => generate::run(&root, rest)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),
         "review" => review::run(&root, rest)?,
         "size" => size::run(&root)?,

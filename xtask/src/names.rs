@@ -38,7 +38,8 @@ pub(crate) fn judge(file: &File) -> Vec<Finding> {
                 .chars()
                 .take_while(|c| c.is_alphanumeric() || *c == '_')
                 .collect();
-            if says_nothing(&last_word(&name)) {
+            let is_traits = keyword == "type" && is_in_impl(&code, at);
+            if says_nothing(&last_word(&name)) && !is_traits {
                 let line = Some(line_of(&code, at));
                 findings.push(finding(
                     file,
@@ -49,6 +50,14 @@ pub(crate) fn judge(file: &File) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Whether a type is one inside an `impl`, whose name is its trait's.
+fn is_in_impl(code: &str, at: usize) -> bool {
+    let (before, after) = code.split_at_checked(at).unwrap_or_default();
+    let margin = before.rsplit('\n').next().unwrap_or_default();
+    let is_given = after.split(';').next().is_some_and(|one| one.contains('='));
+    !margin.is_empty() && margin.chars().all(char::is_whitespace) && is_given
 }
 
 /// `PoolManager` → `manager`.
@@ -109,6 +118,11 @@ mod tests {
                 "struct DataPlane;\n// struct Data\nlet s = \"struct Info\";"
             ),
             0
+        );
+        assert_eq!(findings("a/src/pool.rs", "    type Info = Peer;"), 0);
+        assert_eq!(
+            findings("a/src/pool.rs", "    type Info;\ntype Data = u8;"),
+            2
         );
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
-use crate::{Result, arch, deny, editors, size, vendor};
+use crate::{Result, arch, clients, deny, editors, generate, size, vendor};
 
 /// One line of the summary: a name, and how to do it.
 pub(crate) struct Step {
@@ -28,7 +28,10 @@ const ALL: &[Step] = &[
     step("test of xtask", |root| cargo(root, XTASK_TEST)),
     step("clippy", |root| cargo(root, CLIPPY)),
     step("build", |root| cargo(root, BUILD)),
+    step("generated", |root| generate::check(root).map(done)),
     step("test", |root| cargo(root, TEST)),
+    step("foreign client", clients::check),
+    step("soak", soak),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
     step("editors", editors::check),
@@ -47,7 +50,7 @@ pub(crate) const QUICK: &[Step] = &[
 
 const CLIPPY: &str = "clippy --locked --workspace --all-targets -- -D warnings";
 /// All targets at once, so that tests and the binaries they start share one build.
-const BUILD: &str = "build --locked --workspace --all-targets";
+pub(crate) const BUILD: &str = "build --locked --workspace --all-targets";
 const TEST: &str = "test --locked --workspace --all-targets";
 const DOC_TEST: &str = "test --locked --workspace --doc";
 const DOC: &str = "doc --locked --workspace --no-deps --document-private-items";
@@ -109,6 +112,13 @@ fn cargo(root: &Path, line: &str) -> Result<Option<String>> {
 fn fmt(root: &Path) -> Result<Option<String>> {
     cargo(root, "fmt --check")?;
     cargo(root, "fmt --manifest-path xtask/Cargo.toml --check")
+}
+
+/// Long enough for every kind of reload and fault several times; the long run is for a release.
+fn soak(root: &Path) -> Result<Option<String>> {
+    let soak = root.join("target/debug/soak");
+    let arguments = ["--minutes", "1"];
+    run_program(&mut program(root, &soak.to_string_lossy(), &arguments)).map(done)
 }
 
 /// Private items are documented as well, so a link to one leads somewhere.

@@ -142,7 +142,7 @@ impl Context<'_> {
     pub(crate) fn file(&mut self, leaf: &Spanned<String>, role: FileRole) -> PathBuf {
         let place = self.place(leaf);
         let text = leaf.get_ref();
-        if text.contains(KEY_BEGINS) || text.contains('\n') {
+        if text.contains(KEY_BEGINS) || text.contains('\n') || is_bare_key(text) {
             self.push(
                 Diagnostic::error(
                     codes::SECRET_IN_FILE,
@@ -195,4 +195,11 @@ impl Context<'_> {
             }
         }
     }
+}
+
+/// Whether a text is what stands between the first and the last line of a key or certificate: all
+/// of them are a sequence of some hundred bytes, which begins with the same two letters.
+fn is_bare_key(text: &str) -> bool {
+    let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    text.starts_with("MI") && text.len() >= 64 && text.bytes().all(is_code)
 }

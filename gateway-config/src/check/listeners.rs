@@ -70,7 +70,10 @@ fn addresses(
         .filter_map(|leaf| match value::listen_address(leaf.get_ref()) {
             Ok(address) => Some(address),
             Err(why) => {
-                let title = format!("{from} has no address to bind");
+                let title = format!(
+                    "`{}` is no address to listen on",
+                    leaf.get_ref().escape_debug()
+                );
                 cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
                 None
             }

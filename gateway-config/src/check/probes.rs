@@ -29,7 +29,9 @@ fn kind(cx: &mut Context<'_>, raw: &raw::Probe) -> ProbeKind {
         raw.path.is_some() || raw.method.is_some() || raw.host.is_some() || raw.expect.is_some();
     let kind = match &raw.kind {
         None if says_http => "http",
-        _ => cx.word(&raw.kind, &s::PROBE_KIND),
+        None => cx.word(&raw.kind, &s::PROBE_KIND),
+        // A word that is none may have been meant to be the one that takes them.
+        Some(leaf) => cx.word_in(leaf, &s::PROBE_KIND).unwrap_or("http"),
     };
     if kind != "http" {
         let why = "only a probe of kind http asks for something";
@@ -96,7 +98,10 @@ fn timing(cx: &mut Context<'_>, key: &Spanned<String>, raw: &raw::Probe) -> Prob
     let may_outlive = cx.flag(&raw.may_outlive, &s::PROBE_MAY_OUTLIVE);
     let slow = timeout
         .as_ref()
-        .filter(|one| one.value > interval && !may_outlive);
+        // An interval that cannot be read has been told, and is not the usual one.
+        .filter(|one| {
+            one.value > interval && !may_outlive && every.is_some() == raw.every.is_some()
+        });
     if let Some(slow) = slow {
         let title = format!(
             "pool `{}`: a probe may not outlive its interval",

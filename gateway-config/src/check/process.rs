@@ -93,7 +93,10 @@ fn admin(cx: &mut Context<'_>, file: &raw::File, sets: &Sets, parts: &Parts) -> 
     let bind = match value::listen_address(leaf.get_ref()) {
         Ok(address) => address,
         Err(why) => {
-            let title = "the listener for operators has no address to bind".to_owned();
+            let title = format!(
+                "`{}` is no address to listen on",
+                leaf.get_ref().escape_debug()
+            );
             cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
             return None;
         }

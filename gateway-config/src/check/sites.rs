@@ -18,6 +18,7 @@ use crate::model::{
 use crate::raw::{self, Leaf, Named, Short, each};
 use crate::secrets;
 use crate::settings::{self as s, Setting};
+use crate::source::Place;
 use crate::value;
 
 /// What sites and routes may refer to.
@@ -94,6 +95,26 @@ fn listeners(
     found
 }
 
+/// Refuses a name that the site has twice, be it as a host or as an alias.
+fn each_once(cx: &mut Context<'_>, raw: &raw::Site) {
+    let mut known: BTreeMap<String, Place> = BTreeMap::new();
+    for one in raw
+        .hosts
+        .iter()
+        .chain(&raw.aliases)
+        .flat_map(|list| list.get_ref())
+    {
+        let place = cx.place(one);
+        let name = one.get_ref().to_ascii_lowercase();
+        if let Some(first) = known.get(&name) {
+            let title = format!("`{}` is listed twice", name.escape_debug());
+            cx.push(Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&place, first));
+        } else {
+            known.insert(name, place);
+        }
+    }
+}
+
 /// The names it takes, and those it redirects.
 fn names(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
     cx.not_empty(&raw.hosts, &s::SITE_HOSTS);
@@ -124,8 +145,10 @@ fn names(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
             cx.push(found.help("put the name they lead to first in `hosts`"));
         }
     }
+    each_once(cx, raw);
     site.hosts.sort();
     site.hosts.dedup();
+    site.aliases.retain(|alias| !site.hosts.contains(alias));
     site.is_default = site.hosts.is_empty() || cx.flag(&raw.default, &s::SITE_DEFAULT);
 }
 

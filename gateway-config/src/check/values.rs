@@ -119,12 +119,7 @@ impl Context<'_> {
                 text.get_ref().escape_debug(),
                 setting.key()
             );
-            self.refuse(
-                codes::BAD_TOKEN,
-                title,
-                text,
-                "characters that are not allowed there",
-            );
+            self.refuse(codes::BAD_TOKEN, title, text, why(text.get_ref(), setting));
         }
         text.get_ref().as_str().into()
     }
@@ -382,4 +377,22 @@ fn out_of_range(setting: &Setting, place: &crate::source::Place) -> Diagnostic {
     )
     .at(place, "out of range")
     .help(setting.sentence)
+}
+
+/// Why a text cannot stand in a setting.
+fn why(text: &str, setting: &Setting) -> &'static str {
+    let is_host = ["aliases", "hosts"].contains(&setting.key());
+    let is_edit = ["remove", "set"].contains(&setting.key());
+    match text {
+        "" => "it is empty",
+        _ if is_edit && value::is_token(text) => "the gateway writes this field itself",
+        _ if !is_host => "characters that are not allowed there",
+        _ if text.contains("://") => "a name alone, without a scheme",
+        _ if text.contains('/') => "a name alone, without a path",
+        _ if text.contains(':') => "a name alone, without a port",
+        _ if text.contains('*') => "a `*` stands for the whole first label, `*.shop.example`",
+        _ if !text.is_ascii() => "a name beyond ASCII is written as `xn--…`",
+        _ if text.split('.').any(str::is_empty) => "there is an empty label",
+        _ => "characters that are not allowed there",
+    }
 }

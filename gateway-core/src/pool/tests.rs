@@ -469,3 +469,35 @@ fn threads_that_pick_wait_give_up_and_turn_nodes_lose_no_slot_and_no_wake_up() {
     assert!(served.load(Ordering::SeqCst) > 0);
     assert_eq!((state.waiting(), all_in_flight(&state)), (0, 0));
 }
+
+#[test]
+fn a_drained_node_is_not_asked_whatever_its_probes_say_and_comes_back_as_good_as_it_is() {
+    let state = up(&["a", "b"], 9, 0);
+    let [a, b] = ["a", "b"].map(|name| named(&state, name));
+    let held = slot(&state, &tried(&state, &["b"]));
+
+    let moves = state.set_drained("a", true).unwrap();
+    assert_eq!(moves.rotations[0].why, Some(Why::Drained));
+    assert_eq!(state.set_drained("a", true), Some(Moves::default()));
+    assert_eq!(state.probed(&a, &good(), start()), Moves::default());
+    assert_eq!(name(&slot(&state, &Tried::none())), "b");
+    assert_eq!(a.view().why, Some(Why::Drained));
+    assert_eq!(a.in_flight(), 1, "what is in flight goes on");
+    drop(held);
+
+    // It fails while nobody asks it: it comes back as what it is then.
+    for _ in 0..2 {
+        let _ = state.probed(&a, &not_serving(), start());
+    }
+    assert_eq!(state.set_drained("a", false), Some(Moves::default()));
+    assert!(!a.is_in_rotation());
+    for _ in 0..2 {
+        let _ = state.probed(&a, &good(), start());
+    }
+    assert!(a.is_in_rotation() && b.is_in_rotation());
+
+    let _ = state.set_drained("a", true);
+    let moves = state.set_drained("a", false).unwrap();
+    assert!(moves.rotations[0].is_in && a.is_in_rotation());
+    assert_eq!(state.set_drained("nobody", true), None);
+}

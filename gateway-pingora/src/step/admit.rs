@@ -21,7 +21,7 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
 
     let serving = shared.serving.load();
     let site = serving
-        .sites(&client.listening.listener.name)
+        .sites(&client.listening.name)
         .and_then(|sites| sites.of(|| host(session)))
         .ok_or_else(|| Error::explain(ErrorType::InternalError, "a listener without a site"))?;
 

@@ -18,7 +18,6 @@ use pingora_proxy::{FailToProxy, Session};
 use crate::clock;
 use crate::ctx::Ctx;
 use crate::fields::carried;
-use crate::serving::Shared;
 
 const OUTCOME: HeaderName = HeaderName::from_static("x-gateway-outcome");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -33,19 +32,14 @@ const TUNNEL_IDLE: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 /// Only when a value we made is no field value, which is a fault of ours.
-pub(crate) fn head(
-    shared: &Shared,
-    session: &mut Session,
-    response: &mut ResponseHeader,
-    ctx: &Ctx,
-) -> Result<()> {
+pub(crate) fn head(session: &mut Session, response: &mut ResponseHeader, ctx: &Ctx) -> Result<()> {
     if response.status.is_informational() && response.status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(());
     }
-    if shared.is_draining() {
+    let admitted = ctx.admitted()?;
+    if admitted.client.drain.is_on() {
         session.set_keepalive(None);
     }
-    let admitted = ctx.admitted()?;
     let mut fields = HeaderMap::with_capacity(12);
     let listed = admitted.site.response_fields.as_deref();
     for (name, value) in carried(&response.headers, listed) {
@@ -104,19 +98,14 @@ pub(crate) fn body(ctx: &Ctx) -> Result<Option<Duration>> {
 ///
 /// # Errors
 /// When the client cannot be written to.
-pub(crate) async fn refuse(
-    shared: &Shared,
-    session: &mut Session,
-    ctx: &mut Ctx,
-    failure: Failure,
-) -> Result<bool> {
+pub(crate) async fn refuse(session: &mut Session, ctx: &mut Ctx, failure: Failure) -> Result<bool> {
     let is_gone = failure == Failure::ClientGone;
     ctx.failure = Some(failure.clone());
     if is_gone {
         session.set_keepalive(None);
         return Ok(true);
     }
-    if shared.is_draining() {
+    if ctx.is_leaving() {
         session.set_keepalive(None);
     } else if !failure.answer().close && is_soon_read(session) {
         session.set_close_on_response_before_downstream_finish(false);

@@ -54,7 +54,7 @@ pub(crate) async fn run(
     if status == 503 {
         head.insert_header(RETRY_AFTER, HeaderValue::from_static("1"))?;
     }
-    if shared.is_draining() {
+    if admitted.client.drain.is_on() {
         session.set_keepalive(None);
     }
     let is_head = session.req_header().method == Method::HEAD;

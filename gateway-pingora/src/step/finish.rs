@@ -42,7 +42,7 @@ pub(crate) fn run(shared: &Shared, session: &Session, ctx: &mut Ctx) {
         shared.access_log.write(&AccessLine {
             id: admitted.id.to_str().unwrap_or_default(),
             client: admitted.client.peer.ip().to_canonical(),
-            listener: &admitted.client.listening.listener.name,
+            listener: &admitted.client.listening.name,
             site: Some(&admitted.site.site.name),
             method: Some(request.method.as_str()),
             path: Some(&path),

@@ -23,7 +23,8 @@ pub(crate) fn run(session: &Session, ctx: &Ctx) -> Result<(), Failure> {
         return Ok(());
     };
 
-    let limits = &admitted.client.listening.listener.head;
+    let settings = admitted.client.listening.settings();
+    let limits = &settings.head;
     // As long as the same request would be in HTTP/1: line breaks, separators and the version.
     let line = request.method.as_str().len() + request.raw_path().len() + "  HTTP/1.1".len();
     let fields: usize = request

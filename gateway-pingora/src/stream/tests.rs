@@ -13,6 +13,7 @@ use super::{Conn, HeadRefusal};
 use crate::client::{Client, Held};
 use crate::clock;
 use crate::descriptors::Descriptors;
+use crate::drain::Drain;
 use crate::gate::head::HeadFault;
 use crate::listening::Listening;
 
@@ -51,7 +52,10 @@ async fn pair() -> (Conn, TcpStream) {
     let client = client.unwrap();
     client.set_nodelay(true).unwrap();
     (
-        Conn::plain(stream, Arc::new(Client::new(listening, peer, held))),
+        Conn::plain(
+            stream,
+            Arc::new(Client::new(listening, Arc::new(Drain::new()), peer, held)),
+        ),
         client,
     )
 }

@@ -1,18 +1,21 @@
 //! `gatewayd front-door`: the preset, started or printed.
 
-use super::{print, run};
-use crate::cli::{FrontDoor, Given};
+use super::print;
+use crate::cli::{Given, ServedDoor};
 use crate::exit::Exit;
 use crate::origin::{self, Outcome};
-use crate::render;
+use crate::reload::Written;
+use crate::{process, render};
 
 /// Starts the door, or prints the file that asks for it.
-pub(super) fn run(flags: Box<FrontDoor>) -> Exit {
-    if !flags.print_config {
-        return run::run(&Given::FrontDoor(flags));
-    }
-    let printed = origin::printed(&flags);
-    let Outcome { sources, result } = Given::FrontDoor(flags).load();
+pub(super) fn run(served: ServedDoor) -> Exit {
+    let ServedDoor { door, process } = served;
+    let printed = door.print_config.then(|| origin::printed(&door));
+    let given = Given::FrontDoor(Box::new(door));
+    let Some(printed) = printed else {
+        return process::serve(Box::new(Written(given)), &process);
+    };
+    let Outcome { sources, result } = given.load();
     match result {
         Ok(loaded) => {
             render::show(&loaded.warnings, &sources);

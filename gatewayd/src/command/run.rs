@@ -1,39 +1,15 @@
-//! Serving: what `run` and `front-door` have in common.
+//! `gatewayd run`: serves what files say, or what was applied last.
 
-use gateway_config::Snapshot;
-
-use crate::cli::Given;
+use crate::cli::Run;
 use crate::exit::Exit;
-use crate::origin::Outcome;
-use crate::{process, render};
+use crate::process;
+use crate::reload::{Applied, Owner, Written};
 
-/// Reads the configuration and serves it until the process is told to stop. A reload reads the same
-/// things again.
-pub(super) fn run(given: &Given) -> Exit {
-    let Outcome { sources, result } = given.load_with_files();
-    match result {
-        Ok(loaded) => {
-            render::show(&loaded.warnings, &sources);
-            process::serve(loaded.snapshot.with_number(1), || again(given))
-        }
-        Err(found) => {
-            render::show(&found, &sources);
-            Exit::Configuration
-        }
-    }
-}
-
-/// The configuration as it reads at this moment, or every reason against it, a line each.
-fn again(given: &Given) -> Result<Snapshot, String> {
-    let Outcome { sources, result } = given.load_with_files();
-    match result {
-        Ok(loaded) => Ok(loaded.snapshot),
-        Err(found) => {
-            let lines: Vec<String> = found
-                .iter()
-                .map(|one| one.first_line(&sources).to_string())
-                .collect();
-            Err(lines.join("\n"))
-        }
-    }
+/// Serves until the process is told to stop.
+pub(super) fn run(run: &Run) -> Exit {
+    let owner: Box<dyn Owner> = match run.given() {
+        Some(given) => Box::new(Written(given)),
+        None => Box::new(Applied::default()),
+    };
+    process::serve(owner, &run.process)
 }

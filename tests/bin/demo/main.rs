@@ -10,9 +10,9 @@
 use std::process::ExitCode;
 
 use gateway_tests::gateway::Door;
+use gateway_tests::leash::Leash;
 use gateway_tests::node::Cluster;
 
-mod leash;
 mod live;
 mod story;
 
@@ -44,11 +44,11 @@ fn main() -> ExitCode {
 }
 
 /// Three nodes over one store, and the door.
-fn stage() -> (Cluster, Door, leash::Leash) {
+fn stage() -> (Cluster, Door, Leash) {
     let cluster = Cluster::of(&NAMES);
     let door = Door::before(&cluster)
         .set("--health-interval", "200")
         .opens();
-    let leash = leash::Leash::on(door.pid());
+    let leash = Leash::on(door.pid());
     (cluster, door, leash)
 }

@@ -1,11 +1,14 @@
 //! How a gateway is to be started.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use nix::unistd::Pid;
 
-use super::{Door, Ended, binary, runs};
+use super::{Door, Ended, binary, runs_in};
 use crate::certs::{Authority, Trust};
 use crate::node::Cluster;
 use crate::scratch::Scratch;
@@ -20,6 +23,7 @@ pub struct Plan {
     pub(super) scratch: Scratch,
     waits_for_nodes: bool,
     trust: Option<Trust>,
+    inherits: Option<TcpListener>,
 }
 
 impl Plan {
@@ -54,6 +58,7 @@ impl Plan {
             scratch: Scratch::new(),
             waits_for_nodes: false,
             trust: None,
+            inherits: None,
         }
     }
 
@@ -67,19 +72,31 @@ impl Plan {
         plan
     }
 
-    /// `gatewayd run --config` with this text.
+    /// `gatewayd run --config gateway.toml` with this text, in the directory where that lies.
     #[must_use]
     pub fn configured(text: &str) -> Self {
-        let scratch = Scratch::new();
-        let file = scratch.file("gateway.toml", text);
-        Self {
-            program: binary(),
-            start: vec!["run".into(), "--config".into(), file.into()],
-            flags: Vec::new(),
-            scratch,
-            waits_for_nodes: false,
-            trust: None,
-        }
+        let mut plan = Self::bare();
+        let _ = plan.scratch.file("gateway.toml", text);
+        plan.start = ["run", "--config", "gateway.toml"].map(Into::into).into();
+        plan
+    }
+
+    /// The same from a folder, `conf.d`, in which this text is the one file.
+    #[must_use]
+    pub fn configured_by_folder(text: &str) -> Self {
+        let mut plan = Self::bare();
+        std::fs::create_dir(plan.path("conf.d")).expect("a directory in our own");
+        let _ = plan.scratch.file("conf.d/gateway.toml", text);
+        plan.start = ["run", "--config", "conf.d"].map(Into::into).into();
+        plan
+    }
+
+    /// The same with these words instead of all before.
+    #[must_use]
+    pub fn instead(mut self, words: &[&str]) -> Self {
+        self.start = words.iter().map(OsString::from).collect();
+        self.flags.clear();
+        self
     }
 
     /// Calls the binary by another name, without naming a subcommand.
@@ -139,7 +156,7 @@ impl Plan {
     pub fn but_with(mut self, line: &str, other: &str) -> Self {
         let mut arguments: Vec<OsString> = vec!["effective".into()];
         arguments.extend(self.arguments());
-        let printed = runs(&arguments).stdout;
+        let printed = runs_in(self.scratch.path(), &arguments).stdout;
         assert!(printed.contains(line), "no `{line}` in {printed}");
         let text = printed.replace(line, other);
         let file = self.scratch.file("expanded.toml", &text);
@@ -156,6 +173,27 @@ impl Plan {
         let start = std::mem::take(&mut self.start);
         self.start = vec!["-c".into(), limit.into(), program.into()];
         self.start.extend(start);
+        self
+    }
+
+    /// Starts it with this in its environment.
+    #[must_use]
+    pub fn told(mut self, name: &str, value: &OsStr) -> Self {
+        let mut said = OsString::from(format!("{name}="));
+        said.push(value);
+        let program = std::mem::replace(&mut self.program, "env".into());
+        self.start.splice(0..0, [said, program.into()]);
+        self
+    }
+
+    /// Starts it as a service manager does that has bound this socket for it.
+    #[must_use]
+    pub fn inherits(mut self, socket: TcpListener) -> Self {
+        let start = "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\" 3<&0 </dev/null";
+        let program = std::mem::replace(&mut self.program, "sh".into());
+        self.start
+            .splice(0..0, ["-c".into(), start.into(), program.into()]);
+        self.inherits = Some(socket);
         self
     }
 
@@ -179,6 +217,8 @@ impl Plan {
         let door = Door::start(
             &self.program,
             &arguments,
+            self.inherits
+                .map_or_else(Stdio::null, |socket| Stdio::from(OwnedFd::from(socket))),
             self.scratch,
             self.trust,
             meanwhile,
@@ -195,7 +235,7 @@ impl Plan {
     /// Starts it and waits for its end.
     #[must_use]
     pub fn is_refused(self) -> Ended {
-        runs(&self.arguments())
+        runs_in(self.scratch.path(), &self.arguments())
     }
 
     pub(super) fn arguments(&self) -> Vec<OsString> {

@@ -98,8 +98,17 @@ impl Drop for Process {
 /// When it does not end by itself.
 #[track_caller]
 pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
+    runs_in(Path::new("."), arguments)
+}
+
+/// The same in a directory.
+///
+/// # Panics
+/// When it does not end by itself.
+#[track_caller]
+pub fn runs_in(directory: &Path, arguments: &[impl AsRef<Path>]) -> Ended {
     let arguments: Vec<OsString> = arguments.iter().map(|a| a.as_ref().into()).collect();
-    let mut child = spawn(&binary(), &arguments);
+    let mut child = spawn(&binary(), &arguments, directory, Stdio::null());
     let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
     let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
     let process = Process::new(child);
@@ -116,10 +125,44 @@ pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
     }
 }
 
-pub(super) fn spawn(program: &Path, arguments: &[OsString]) -> Child {
+/// A command of the binary that goes on, and what it prints.
+#[derive(Debug)]
+pub struct Followed {
+    _process: Process,
+    out: Arc<Lines>,
+}
+
+impl Followed {
+    /// What it has printed so far.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        self.out.all()
+    }
+}
+
+/// Starts the binary with these arguments and listens to it.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn follows(arguments: &[&str]) -> Followed {
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let mut child = spawn(&binary(), &arguments, Path::new("."), Stdio::null());
+    let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
+    let _process = Process::new(child);
+    Followed { _process, out }
+}
+
+pub(super) fn spawn(
+    program: &Path,
+    arguments: &[OsString],
+    directory: &Path,
+    stdin: Stdio,
+) -> Child {
     Command::new(program)
         .args(arguments)
-        .stdin(Stdio::null())
+        .current_dir(directory)
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -58,6 +58,11 @@ impl Record {
         lock(&self.fragments).clone()
     }
 
+    pub(super) fn tell(&self) -> (Vec<Seen>, Vec<Vec<u8>>) {
+        let requests = std::mem::take(&mut *lock(&self.requests));
+        (requests, std::mem::take(&mut *lock(&self.fragments)))
+    }
+
     pub(super) fn forget(&self) {
         lock(&self.requests).clear();
         lock(&self.probes).clear();

@@ -1,0 +1,259 @@
+//! Tells what is not TOML, once for each mistake, and what is written twice.
+//!
+//! The parser goes on behind a mistake and finds what follows from it: only the first finding of a
+//! line is told, and of a table that is written twice only its header. Such a table can still be
+//! read, so the rest of the file is looked at.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::de::{DeTable, DeValue, Error};
+
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::source::{Place, SourceId, Sources};
+
+/// What the parser says of something that is written twice.
+const TWICE: &str = "duplicate key";
+
+/// Adds what the parser found wrong; whether the text can be read all the same.
+pub(crate) fn report(
+    sources: &Sources,
+    id: SourceId,
+    tree: &DeTable<'_>,
+    wrong: &[Error],
+    findings: &mut Findings,
+) -> bool {
+    let text = sources.text(id);
+    let mut told_line = None;
+    let mut told_header = None;
+    let mut headers = Headers::new(text);
+    let mut wrong: Vec<&Error> = wrong.iter().collect();
+    wrong.sort_by_key(|one| one.span().map_or(0, |span| span.start));
+    for one in wrong {
+        let place = sources.place(id, one.span().unwrap_or(0..0));
+        let line = line_at(text, place.span.start);
+        if one.message() == TWICE {
+            let (header, first) = headers.of(&line);
+            let first = if header == line {
+                told_header = Some(line.start);
+                first.map(|first| first.start + place.span.start - line.start)
+            } else if told_header == Some(header.start) {
+                continue;
+            } else {
+                first_key(text, tree, &header, &place)
+            };
+            findings.push(twice(sources, &header, &place, first));
+        } else if told_line.replace(line.start) != Some(line.start) {
+            findings.push(unreadable(sources, one.message(), &place, line));
+        }
+    }
+    told_line.is_none()
+}
+
+fn unreadable(sources: &Sources, message: &str, place: &Place, line: Range<usize>) -> Diagnostic {
+    let written = sources.text(place.source).get(line.clone());
+    let cure = cure(written.unwrap_or_default());
+    let message = message.lines().next().unwrap_or("nothing that could be");
+    let title = format!("this is not TOML: {message}");
+    let found = Diagnostic::error(codes::SYNTAX, title);
+    match cure {
+        None => found.at(place, "reading stopped here"),
+        Some((help, None)) => found.at(place, "reading stopped here").help(help),
+        Some((help, Some(piece))) => {
+            let piece = line.start + piece.start..line.start + piece.end;
+            let place = sources.place(place.source, piece);
+            found.at(&place, "this cannot be read").help(help)
+        }
+    }
+}
+
+/// What is usually meant by a line that cannot be read, and the piece of it to change.
+fn cure(line: &str) -> Option<(String, Option<Range<usize>>)> {
+    if line.contains(['“', '”', '„']) {
+        return Some(("a text stands in straight quotes: \"…\"".to_owned(), None));
+    }
+    let Some((name, value)) = line.split_once('=') else {
+        let is_setting = line.starts_with(|c: char| c.is_ascii_alphabetic() || c == ' ');
+        let help = "a setting is written NAME = VALUE, a table [NAME]".to_owned();
+        return is_setting.then_some((help, None));
+    };
+    let name = name.trim();
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let word = value.to_ascii_lowercase();
+    let start = line.len() - line.split_once('=')?.1.trim_start().len();
+    let piece = Some(start..start + value.len());
+    if ["true", "false", "yes", "no", "on", "off"].contains(&word.as_str()) {
+        return Some(("write true or false".to_owned(), piece));
+    }
+    if value.ends_with(';') {
+        return Some(("nothing stands behind a value: no `;`".to_owned(), None));
+    }
+    if value.matches('"').count() == 1 {
+        return Some(("a text ends in its line, with a `\"`".to_owned(), None));
+    }
+    let is_bare = value.starts_with(|c: char| c.is_alphanumeric() || "/.$*@_:".contains(c));
+    let help = format!("a text stands in quotes: {name} = \"…\"");
+    (is_bare && !value.contains(['"', '\''])).then_some((help, piece))
+}
+
+/// Something that is written twice, with the place where the first one begins.
+fn twice(
+    sources: &Sources,
+    header: &Range<usize>,
+    place: &Place,
+    first: Option<usize>,
+) -> Diagnostic {
+    let text = sources.text(place.source);
+    let name = text.get(place.span.clone()).unwrap_or_default();
+    let mut way = way(text.get(header.clone()).unwrap_or_default());
+    if !header.contains(&place.span.start) {
+        way.push(name);
+    }
+    let title = format!("`{}` is written twice", way.join(".").escape_debug());
+    let found = Diagnostic::error(codes::DEFINED_TWICE, title).at(place, "again here");
+    match first.map(|first| first..first + name.len()) {
+        Some(first) => found.at(&sources.place(place.source, first), "first here"),
+        None => found,
+    }
+}
+
+/// Where the first of two settings below a header begins, unless they stand in braces.
+fn first_key(
+    text: &str,
+    tree: &DeTable<'_>,
+    header: &Range<usize>,
+    again: &Place,
+) -> Option<usize> {
+    let line = line_at(text, again.span.start);
+    let before = text.get(line.start..again.span.start)?;
+    let mut way = way(text.get(header.clone())?);
+    way.push(text.get(again.span.clone())?);
+    let first = key(tree, &way).filter(|_| before.trim().is_empty())?;
+    (first.start < again.span.start).then_some(first.start)
+}
+
+/// The keys in a header.
+fn way(header: &str) -> Vec<&str> {
+    let inside = header.split(']').next().unwrap_or_default();
+    let keys = inside.trim().trim_start_matches('[').split('.');
+    keys.map(|key| key.trim().trim_matches(['"', '\'']))
+        .filter(|key| !key.is_empty())
+        .collect()
+}
+
+/// Where the key at the end of a way stands.
+fn key(tree: &DeTable<'_>, way: &[&str]) -> Option<Range<usize>> {
+    let (first, rest) = way.split_first()?;
+    let (key, value) = tree.get_key_value(*first)?;
+    match value.get_ref() {
+        _ if rest.is_empty() => Some(key.span()),
+        DeValue::Table(table) => self::key(table, rest),
+        _ => None,
+    }
+}
+
+/// The line in which a byte stands, without its end.
+fn line_at(text: &str, at: usize) -> Range<usize> {
+    let (before, behind) = text.split_at_checked(at).unwrap_or((text, ""));
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let end = behind.find('\n').map_or(text.len(), |end| at + end);
+    start..end
+}
+
+/// Finds headers, each line looked at once as long as what is asked for lies further on.
+struct Headers<'t> {
+    text: &'t str,
+    /// Each header where it first stands.
+    first: BTreeMap<&'t str, Range<usize>>,
+    /// The last one.
+    last: Range<usize>,
+    /// The end of what has been looked at.
+    end: usize,
+}
+
+impl<'t> Headers<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            first: BTreeMap::new(),
+            last: 0..0,
+            end: 0,
+        }
+    }
+
+    /// The header below which a line stands, or the line itself where it is one, and where the
+    /// same header stood before.
+    fn of(&mut self, line: &Range<usize>) -> (Range<usize>, Option<Range<usize>>) {
+        while self.end <= line.start && self.end <= self.text.len() {
+            let next = line_at(self.text, self.end);
+            let written = self.text.get(next.clone()).unwrap_or_default();
+            self.end = next.end + 1;
+            if written.trim_start().starts_with('[') {
+                self.first.entry(written).or_insert(next.clone());
+                self.last = next;
+            }
+        }
+        let written = self.text.get(self.last.clone()).unwrap_or_default();
+        let first = self.first.get(written).filter(|first| **first != self.last);
+        (self.last.clone(), first.cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::load_source;
+
+    fn said(text: &str) -> Vec<String> {
+        let mut sources = Sources::default();
+        let id = sources.add("x", text.to_owned());
+        let found = load_source(id, &mut sources).unwrap_err();
+        let line = |one: &Diagnostic| one.first_line(&sources).to_string();
+        found.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_table_written_twice_is_told_once_and_the_rest_is_looked_at() {
+        let text = "[limits]\nconnections = 1\nhandshakes = 1\n[limits]\nconnections = 2\n\
+                    handshakes = 2\n[drian]\n";
+        assert_eq!(
+            said(text),
+            [
+                "x:4:2: error[G0102]: `limits` is written twice",
+                "x:7:2: error[G0002]: unknown setting `drian` at the top level",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_in_braces_is_not_looked_for_elsewhere() {
+        let text = "[limits]\na = 1\nconnections = { a = 1, a = 2 }\n";
+        let mut sources = Sources::default();
+        let id = sources.add("x", text.to_owned());
+        let found = load_source(id, &mut sources).unwrap_err();
+        let twice = found.iter().find(|one| one.code == codes::DEFINED_TWICE);
+        assert_eq!(twice.unwrap().labels.len(), 1);
+    }
+
+    #[test]
+    fn the_usual_slips_have_a_cure() {
+        for (line, help) in [
+            (
+                "bind = 127.0.0.1:80",
+                "a text stands in quotes: bind = \"…\"",
+            ),
+            ("h2c = True", "write true or false"),
+            ("bind = “a”", "a text stands in straight quotes: \"…\""),
+            (
+                "bind: \"a\"",
+                "a setting is written NAME = VALUE, a table [NAME]",
+            ),
+            ("bind = \"a\";", "nothing stands behind a value: no `;`"),
+            ("bind = \"a", "a text ends in its line, with a `\"`"),
+        ] {
+            assert_eq!(cure(line).unwrap().0, help, "{line}");
+        }
+        assert_eq!(cure("nodes = [\"a\""), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! What the connections of one listener on one worker are told when they are to end: no new request
+//! after the next answer, how long an idle one is still listened to, and when all is over.
+//!
+//! Source: RUNTIME §1; adr/0035.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::watch;
+
+/// When connections that are to end have to have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leave {
+    /// Until when an idle connection is listened to, for a request that is on its way.
+    pub(crate) idle_until: Instant,
+    /// When what is still going on is cut.
+    pub(crate) ends: Instant,
+}
+
+impl Leave {
+    /// Both of two: the earlier times.
+    pub(crate) fn sooner(self, other: Leave) -> Leave {
+        Leave {
+            idle_until: self.idle_until.min(other.idle_until),
+            ends: self.ends.min(other.ends),
+        }
+    }
+}
+
+/// Whether connections are to end. Begins once; a second time can only make it sooner.
+#[derive(Debug)]
+pub(crate) struct Drain {
+    told: watch::Sender<bool>,
+    leave: Mutex<Option<Leave>>,
+}
+
+impl Drain {
+    /// Connections may stay.
+    pub(crate) fn new() -> Self {
+        Drain {
+            told: watch::Sender::new(false),
+            leave: Mutex::new(None),
+        }
+    }
+
+    /// Connections are to end.
+    pub(crate) fn begin(&self, leave: Leave) {
+        let mut known = self.leave.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some(known.map_or(leave, |known| known.sooner(leave)));
+        drop(known);
+        self.told.send_replace(true);
+    }
+
+    /// Turns true when connections are to end, and says so again when it is to be sooner.
+    pub(crate) fn watch(&self) -> watch::Receiver<bool> {
+        let mut told = self.told.subscribe();
+        // Whoever comes late is told as well.
+        if *told.borrow() {
+            told.mark_changed();
+        }
+        told
+    }
+
+    /// Whether connections are to end.
+    pub(crate) fn is_on(&self) -> bool {
+        *self.told.borrow()
+    }
+
+    /// By when, if they are to end.
+    pub(crate) fn leave(&self) -> Option<Leave> {
+        *self.leave.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::clock;
+
+    #[test]
+    fn a_second_order_to_leave_only_makes_it_sooner() {
+        let now = clock::now();
+        let leave = |idle, ends| Leave {
+            idle_until: now + Duration::from_secs(idle),
+            ends: now + Duration::from_secs(ends),
+        };
+        let drain = Drain::new();
+        assert_eq!((drain.is_on(), drain.leave()), (false, None));
+        drain.begin(leave(5, 30));
+        drain.begin(leave(1, 60));
+        assert_eq!((drain.is_on(), drain.leave()), (true, Some(leave(1, 30))));
+    }
+}

@@ -1,0 +1,447 @@
+//! Generations: which listeners are served, on which sockets, by how many workers.
+//!
+//! A generation is a fixed set of listeners with one number of workers. The next one takes over the
+//! sockets, the workers that stay, and the connections of listeners that stay; what it does not take
+//! over drains. All decisions about it are made here; carried out they are at the
+//! [posts](crate::post).
+//!
+//! Invariants: a socket is open as long as its address is served; a listener that stays loses no
+//! connection; what drains has an end.
+//!
+//! Source: RUNTIME §1; adr/0035.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use gateway_config::model::{Listener, Name};
+use tokio::sync::mpsc;
+
+use crate::drain::Leave;
+use crate::fault::Fault;
+use crate::listening::Listening;
+use crate::post::{Orders, Post};
+use crate::serving::Shared;
+use crate::sockets::{Key, Sockets};
+use crate::view::{DrainingView, ListenerView};
+use crate::worker;
+
+/// The generation that serves, and those that drain.
+pub(crate) struct Generations {
+    number: u64,
+    since: SystemTime,
+    sockets: Sockets,
+    served: Vec<Served>,
+    crew: Vec<Crewman>,
+    leaving: Vec<Leaving>,
+    /// Threads of workers that have gone; they end with their last connection.
+    retired: Vec<JoinHandle<()>>,
+}
+
+/// A listener that is served.
+struct Served {
+    listening: Arc<Listening>,
+    keys: Vec<Key>,
+}
+
+/// A worker, and its posts in the order of the listeners.
+struct Crewman {
+    posts: mpsc::UnboundedSender<Post>,
+    held: Vec<Held>,
+    thread: JoinHandle<()>,
+}
+
+/// A post that somebody holds.
+struct Held {
+    listening: Arc<Listening>,
+    orders: mpsc::UnboundedSender<Orders>,
+    open: Arc<AtomicUsize>,
+}
+
+/// A post that nobody holds any more, with the sockets that are to be closed there.
+type Relieved = (Held, Vec<Arc<TcpListener>>);
+
+/// What a generation left behind.
+struct Leaving {
+    generation: u64,
+    since: SystemTime,
+    held: Vec<Held>,
+}
+
+/// A listener with what its handshakes are done with.
+pub(crate) type Wanted = (Listener, Option<Arc<rustls::ServerConfig>>);
+
+/// A next generation, ready: its sockets are bound and its workers started.
+pub(crate) struct Plan {
+    wanted: Vec<Wanted>,
+    sockets: Sockets,
+    workers: usize,
+    fresh: Vec<Crewman>,
+}
+
+/// What came of a plan.
+pub(crate) struct Turnover {
+    /// Whether another generation serves from here on.
+    pub(crate) is_new: bool,
+    /// Listeners that were not served before.
+    pub(crate) added: Vec<Name>,
+    /// Listeners that drain.
+    pub(crate) removed: Vec<Name>,
+}
+
+impl Generations {
+    /// Generation 0: nothing is served.
+    pub(crate) fn none(now: SystemTime) -> Self {
+        Generations {
+            number: 0,
+            since: now,
+            sockets: Sockets::default(),
+            served: Vec::new(),
+            crew: Vec::new(),
+            leaving: Vec::new(),
+            retired: Vec::new(),
+        }
+    }
+
+    /// Makes ready what is to be served next. Nothing that serves is touched.
+    ///
+    /// # Errors
+    /// [`Fault::Bind`], [`Fault::Worker`].
+    pub(crate) fn plan(
+        &self,
+        wanted: Vec<Wanted>,
+        workers: usize,
+        outside: &mut Vec<TcpListener>,
+        shared: &Arc<Shared>,
+    ) -> Result<Plan, Fault> {
+        let listeners: Vec<Listener> = wanted.iter().map(|(one, _)| one.clone()).collect();
+        let sockets = self.sockets.prepare(&listeners, workers, outside)?;
+        let missing = self.crew.len()..workers;
+        let fresh = missing.map(|number| Crewman::hire(number, Arc::clone(shared)));
+        Ok(Plan {
+            wanted,
+            sockets,
+            workers,
+            fresh: fresh.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What is served, to be planned with another number of workers.
+    pub(crate) fn wanted(&self) -> Vec<Wanted> {
+        let wanted = |one: &Served| {
+            let settings = Listener::clone(&one.listening.settings());
+            (settings, one.listening.tls.load_full())
+        };
+        self.served.iter().map(wanted).collect()
+    }
+
+    /// Serves what was planned. What is no longer served is listened to for `drain` at most.
+    pub(crate) fn turn_over(
+        &mut self,
+        plan: Plan,
+        is_forced: bool,
+        drain: Duration,
+        now: Instant,
+        wall: SystemTime,
+    ) -> Turnover {
+        let crew_before = self.crew.len();
+        let old_sockets = std::mem::replace(&mut self.sockets, plan.sockets);
+        let (gone, added) = self.take_over(plan.wanted);
+        let removed: Vec<Name> = gone
+            .iter()
+            .map(|one| Arc::clone(&one.listening.name))
+            .collect();
+        let is_new =
+            is_forced || !added.is_empty() || !removed.is_empty() || plan.workers != crew_before;
+        if is_new {
+            let leave = Leave {
+                idle_until: now + drain,
+                ends: now + drain,
+            };
+            let retired = self.crew.split_off(plan.workers.min(crew_before));
+            self.crew.extend(plan.fresh);
+            self.man();
+            let mut relieved = self.relieve(&gone, &old_sockets, crew_before);
+            relieved.extend(self.retire(retired, &gone, &old_sockets, crew_before));
+            // Nobody holds a socket now but who takes what is queued there and closes it: what came
+            // after that would be reset.
+            drop(old_sockets);
+            let held: Vec<Held> = relieved
+                .into_iter()
+                .map(|(held, closing)| {
+                    held.leave(closing, leave);
+                    held
+                })
+                .collect();
+            if !held.is_empty() {
+                self.leaving.push(Leaving {
+                    generation: self.number,
+                    since: wall,
+                    held,
+                });
+            }
+            self.number += 1;
+            self.since = wall;
+        }
+        self.forget();
+        Turnover {
+            is_new,
+            added,
+            removed,
+        }
+    }
+
+    /// Serves these listeners, with the connections of those that stay. Returns those that have gone,
+    /// and the names of those that were added or have an address more.
+    fn take_over(&mut self, wanted: Vec<Wanted>) -> (Vec<Served>, Vec<Name>) {
+        let mut gone = std::mem::take(&mut self.served);
+        let mut added = Vec::new();
+        for (listener, tls) in wanted {
+            let keys: Vec<Key> = Key::of(&listener).collect();
+            let stays = gone.iter().position(|one| one.is_now(&listener, &keys));
+            let before = stays.map(|at| gone.remove(at));
+            let has_all = |one: &Served| one.keys.len() == keys.len();
+            if !before.as_ref().is_some_and(has_all) {
+                added.push(Arc::clone(&listener.name));
+            }
+            let listening = match before {
+                Some(before) => {
+                    before.listening.apply(listener, tls);
+                    before.listening
+                }
+                None => Arc::new(Listening::new(listener, tls)),
+            };
+            self.served.push(Served { listening, keys });
+        }
+        (gone, added)
+    }
+
+    /// Gives every worker a post for each listener, and its share of the sockets.
+    fn man(&mut self) {
+        let workers = self.crew.len();
+        for (number, man) in self.crew.iter_mut().enumerate() {
+            for served in &self.served {
+                let sockets = self.sockets.share(&served.keys, number, workers);
+                man.accepts(&served.listening, sockets);
+            }
+        }
+    }
+
+    /// Takes the workers that stay from the posts of listeners that have gone. Each comes with the
+    /// sockets that it has to close.
+    fn relieve(&mut self, gone: &[Served], sockets: &Sockets, workers: usize) -> Vec<Relieved> {
+        let mut relieved = Vec::new();
+        for (number, man) in self.crew.iter_mut().enumerate() {
+            for served in gone {
+                let Some(held) = man.leaves(&served.listening) else {
+                    continue;
+                };
+                let keys = self.sockets.without(&served.keys);
+                relieved.push((held, sockets.share(&keys, number, workers)));
+            }
+        }
+        relieved
+    }
+
+    /// Takes workers from all their posts. Their sockets are with the others, unless nobody listens
+    /// there any more.
+    fn retire(
+        &mut self,
+        retired: Vec<Crewman>,
+        gone: &[Served],
+        sockets: &Sockets,
+        workers: usize,
+    ) -> Vec<Relieved> {
+        let mut relieved = Vec::new();
+        let first = self.crew.len();
+        for (number, man) in (first..).zip(retired) {
+            for held in man.held {
+                let is_it = |one: &&Served| Arc::ptr_eq(&one.listening, &held.listening);
+                let keys = gone
+                    .iter()
+                    .find(is_it)
+                    .map(|one| self.sockets.without(&one.keys));
+                let closing = sockets.share(&keys.unwrap_or_default(), number, workers);
+                relieved.push((held, closing));
+            }
+            self.retired.push(man.thread);
+        }
+        relieved
+    }
+
+    /// Nothing is served any more; idle connections are listened to no longer than they must be.
+    pub(crate) fn end(&mut self, drain: Duration, now: Instant) {
+        let leave = Leave {
+            idle_until: now,
+            ends: now + drain,
+        };
+        let sockets = std::mem::take(&mut self.sockets);
+        let workers = self.crew.len();
+        for (number, man) in std::mem::take(&mut self.crew).into_iter().enumerate() {
+            for held in man.held {
+                let is_it = |one: &&Served| Arc::ptr_eq(&one.listening, &held.listening);
+                let keys = self.served.iter().find(is_it).map(|one| one.keys.clone());
+                held.leave(
+                    sockets.share(&keys.unwrap_or_default(), number, workers),
+                    leave,
+                );
+            }
+            self.retired.push(man.thread);
+        }
+        for held in self.leaving.iter().flat_map(|one| &one.held) {
+            held.leave(Vec::new(), leave);
+        }
+        self.served.clear();
+    }
+
+    /// The threads of all workers, which end with their last connection.
+    pub(crate) fn threads(&mut self) -> Vec<JoinHandle<()>> {
+        std::mem::take(&mut self.retired)
+    }
+
+    /// Forgets what has ended.
+    fn forget(&mut self) {
+        for leaving in &mut self.leaving {
+            leaving.held.retain(|held| !held.orders.is_closed());
+        }
+        self.leaving.retain(|leaving| !leaving.held.is_empty());
+        self.retired.retain(|thread| !thread.is_finished());
+    }
+}
+
+/// What can be seen of it.
+impl Generations {
+    /// Its number, which rises by one with each, and since when it serves.
+    pub(crate) fn current(&self) -> (u64, SystemTime) {
+        (self.number, self.since)
+    }
+
+    /// The listeners that are served, and those that drain.
+    pub(crate) fn names(&mut self) -> Vec<Name> {
+        self.forget();
+        let served = self.served.iter().map(|one| &one.listening);
+        let left = self.leaving.iter().flat_map(|one| &one.held);
+        let all = served.chain(left.map(|held| &held.listening));
+        all.map(|one| Arc::clone(&one.name)).collect()
+    }
+
+    /// How many workers serve.
+    pub(crate) fn workers(&self) -> usize {
+        self.crew.len()
+    }
+
+    /// The listeners with their addresses, in the order of the configuration.
+    pub(crate) fn listeners(&self) -> Vec<ListenerView> {
+        let view = |one: &Served| {
+            let settings = one.listening.settings();
+            let bound = one.keys.iter().filter_map(|key| self.sockets.get(key));
+            ListenerView {
+                name: Arc::clone(&one.listening.name),
+                addresses: bound.map(|bound| bound.addr).collect(),
+                tls: settings.tls.is_some(),
+                http1: settings.http1,
+                http2: settings.http2,
+                connections: one.listening.connections(),
+            }
+        };
+        self.served.iter().map(view).collect()
+    }
+
+    /// Where each listener listens; one row an address.
+    pub(crate) fn addresses(&self) -> Vec<(Name, SocketAddr)> {
+        let rows = |one: ListenerView| {
+            let name = one.name;
+            let row = move |addr| (Arc::clone(&name), addr);
+            one.addresses.into_iter().map(row)
+        };
+        self.listeners().into_iter().flat_map(rows).collect()
+    }
+
+    /// What drains, the oldest first.
+    pub(crate) fn draining(&mut self) -> Vec<DrainingView> {
+        self.forget();
+        let view = |one: &Leaving| DrainingView {
+            generation: one.generation,
+            since: one.since,
+            connections: one.held.iter().map(Held::connections).sum(),
+        };
+        self.leaving.iter().map(view).collect()
+    }
+}
+
+impl Served {
+    /// Whether this listener is the same to those who are connected: a name, clear or not, and no
+    /// address less than before.
+    fn is_now(&self, listener: &Listener, keys: &[Key]) -> bool {
+        self.listening.name == listener.name
+            && self.listening.is_tls() == listener.tls.is_some()
+            && self.keys.iter().all(|key| keys.contains(key))
+    }
+}
+
+impl Crewman {
+    fn hire(number: usize, shared: Arc<Shared>) -> Result<Self, Fault> {
+        let (posts, to_hold) = mpsc::unbounded_channel();
+        let thread = std::thread::Builder::new()
+            .name(format!("worker-{number}"))
+            .spawn(move || {
+                if let Err(error) = worker::run(to_hold, shared) {
+                    tracing::error!(%error, "a worker ended");
+                }
+            })
+            .map_err(Fault::Worker)?;
+        Ok(Crewman {
+            posts,
+            held: Vec::new(),
+            thread,
+        })
+    }
+
+    /// Accepts on these sockets for a listener from here on.
+    fn accepts(&mut self, listening: &Arc<Listening>, sockets: Vec<Arc<TcpListener>>) {
+        let is_it = |one: &&Held| Arc::ptr_eq(&one.listening, listening);
+        let orders = Orders {
+            sockets,
+            ..Orders::default()
+        };
+        if let Some(held) = self.held.iter().find(is_it) {
+            let _ = held.orders.send(orders);
+            return;
+        }
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let open = Arc::new(AtomicUsize::new(0));
+        let _ = sender.send(orders);
+        let _ = self.posts.send(Post {
+            listening: Arc::clone(listening),
+            orders: receiver,
+            open: Arc::clone(&open),
+        });
+        self.held.push(Held {
+            listening: Arc::clone(listening),
+            orders: sender,
+            open,
+        });
+    }
+
+    fn leaves(&mut self, listening: &Arc<Listening>) -> Option<Held> {
+        let is_it = |one: &Held| Arc::ptr_eq(&one.listening, listening);
+        let at = self.held.iter().position(is_it)?;
+        Some(self.held.remove(at))
+    }
+}
+
+impl Held {
+    fn leave(&self, closing: Vec<Arc<TcpListener>>, leave: Leave) {
+        let _ = self.orders.send(Orders {
+            closing,
+            leave: Some(leave),
+            ..Orders::default()
+        });
+    }
+
+    fn connections(&self) -> u32 {
+        u32::try_from(self.open.load(Ordering::Acquire)).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,155 @@
+//! Keeps every node of the snapshot that is served under probes, and no other.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gateway_config::model::Name;
+use gateway_core::node::LiveNode;
+use gateway_core::pool::PoolState;
+use gateway_core::readiness::Observation;
+use gateway_core::tried::NodeId;
+use pingora_core::connectors::http::v1::Connector;
+use tokio::runtime::{Handle, Runtime};
+use tokio::task::AbortHandle;
+
+use crate::pools::{LivePool, Pools};
+use crate::probe_io::{self, ReadyCheck};
+
+/// The probes of all nodes, on a runtime of their own (adr/0019).
+pub(crate) struct Probing {
+    control: Handle,
+    runtime: Mutex<Option<Runtime>>,
+    connector: Arc<Connector>,
+    probes: Mutex<HashMap<(Name, NodeId), Probe>>,
+}
+
+/// A node that is probed again and again.
+struct Probe {
+    check: Arc<ReadyCheck>,
+    task: AbortHandle,
+}
+
+/// What was seen of a node before its pool knows it.
+pub(crate) struct Tried {
+    pool: Arc<LivePool>,
+    node: Arc<LiveNode>,
+    seen: Observation,
+}
+
+impl Tried {
+    /// Tells the pool, which knows the node by now. What it knows better stays.
+    pub(crate) fn tell(&self, now: Instant) {
+        let state = &self.pool.state;
+        let is_it = |one: &&Arc<LiveNode>| {
+            one.name() == self.node.name()
+                && one.addr() == self.node.addr()
+                && !one.is_in_rotation()
+        };
+        if let Some(node) = state.nodes().iter().find(is_it) {
+            node.set_addresses(&self.node.addresses());
+            let moves = state.probed(node, &self.seen, now);
+            self.pool.report(&moves);
+        }
+    }
+}
+
+impl Probing {
+    /// Nobody is probed yet.
+    ///
+    /// # Errors
+    /// What the system says of another thread.
+    pub(crate) fn new() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("control")
+            .enable_all()
+            .build()?;
+        Ok(Probing {
+            control: runtime.handle().clone(),
+            runtime: Mutex::new(Some(runtime)),
+            connector: probe_io::connector(),
+            probes: Mutex::default(),
+        })
+    }
+
+    /// Every node is asked once, all at the same time, so that nobody is told `ready` too soon.
+    /// Blocks for one probe timeout at most.
+    pub(crate) fn first_round(&self, pools: &Pools) {
+        let mut probes = tokio::task::JoinSet::new();
+        for pool in pools.values() {
+            for node in pool.state.nodes() {
+                let check = ReadyCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
+                probes.spawn_on(async move { check.probe().await }, &self.control);
+            }
+        }
+        self.wait(async move { while probes.join_next().await.is_some() {} });
+    }
+
+    /// Asks the nodes of these pools, each once, as they will be: nobody is told, and no pool knows
+    /// them yet. Blocks for one probe timeout at most.
+    pub(crate) fn try_out(&self, pools: &[Arc<LivePool>]) -> Vec<Tried> {
+        let mut probes = tokio::task::JoinSet::new();
+        for pool in pools {
+            for node in PoolState::new(&pool.pool).nodes() {
+                let (pool, connector) = (Arc::clone(pool), Arc::clone(&self.connector));
+                let check = ReadyCheck::new(Arc::clone(&pool), Arc::clone(&node), connector);
+                let seen = async move {
+                    let seen = check.observe().await?;
+                    Some(Tried { pool, node, seen })
+                };
+                probes.spawn_on(seen, &self.control);
+            }
+        }
+        let all = self.wait(async move { probes.join_all().await });
+        all.into_iter().flatten().flatten().collect()
+    }
+
+    /// Probes the nodes of these pools, and no others. A node that stays goes on being probed as
+    /// before; a probe of a node that has left counts for nothing.
+    pub(crate) fn watch(&self, pools: &Pools, first: impl Fn(&LivePool) -> Duration) {
+        let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *probes);
+        for pool in pools.values() {
+            for node in pool.state.nodes() {
+                let key = (Arc::clone(&pool.pool.name), node.id());
+                let probe = before.remove(&key).unwrap_or_else(|| {
+                    let connector = Arc::clone(&self.connector);
+                    let check = Arc::new(ReadyCheck::new(Arc::clone(pool), node, connector));
+                    let watch = probe_io::watch(Arc::clone(&check), first(pool));
+                    let task = self.control.spawn(watch).abort_handle();
+                    Probe { check, task }
+                });
+                probe.check.apply(Arc::clone(pool));
+                probes.insert(key, probe);
+            }
+        }
+        for probe in before.values() {
+            probe.task.abort();
+        }
+    }
+
+    /// Blocks until the runtime of the probes has done it; `None` when it could not.
+    fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+        let (done, result) = std::sync::mpsc::channel();
+        self.control.spawn(async move {
+            let _ = done.send(work.await);
+        });
+        result.recv().ok()
+    }
+
+    /// Ends all probes, without waiting for one.
+    pub(crate) fn end(&self) {
+        let runtime = self.runtime.lock();
+        if let Some(runtime) = runtime.unwrap_or_else(PoisonError::into_inner).take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Drop for Probing {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

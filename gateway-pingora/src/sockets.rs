@@ -1,0 +1,276 @@
+//! Listening sockets, kept from one generation to the next: several for each address, all on one
+//! port, and never closed while the address is served, because closing one resets whoever waits in
+//! its queue.
+//!
+//! Source: RUNTIME §1; adr/0035.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use gateway_config::model::{Listener, Name};
+use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
+
+use crate::fault::Fault;
+
+/// Drops segments with SYN and no others (a filter of the kernel's, on the flags of RFC 9293 §3.1): a
+/// client that asks for a connection on a socket about to be closed asks again a second later, and
+/// finds who is there then, or nobody. Connections that are made already are not touched.
+pub(crate) const NOBODY_NEW: [SockFilter; 4] = [
+    // The byte of the flags; if SYN is set, nothing of it; else all of it.
+    SockFilter::new(0x30, 0, 0, 13),
+    SockFilter::new(0x45, 0, 1, 0x02),
+    SockFilter::new(0x06, 0, 0, 0),
+    SockFilter::new(0x06, 0, 0, u32::MAX),
+];
+
+/// What one socket has to be. Two listeners that ask for the same share the socket over a reload.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    addr: SocketAddr,
+    /// Port 0 is another port for each listener.
+    any_port_of: Option<Name>,
+    reuse_port: bool,
+    v6only: bool,
+}
+
+impl Key {
+    /// The sockets that a listener asks for.
+    pub(crate) fn of(listener: &Listener) -> impl Iterator<Item = Key> {
+        let all = std::iter::once(listener.bind).chain(listener.also_bind.iter().copied());
+        all.map(|addr| Key {
+            addr,
+            any_port_of: (addr.port() == 0).then(|| Arc::clone(&listener.name)),
+            reuse_port: listener.reuse_port,
+            v6only: listener.v6only,
+        })
+    }
+}
+
+/// The sockets on one address.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    /// Where they listen.
+    pub(crate) addr: SocketAddr,
+    /// As many as there have ever been workers; their queues are one each.
+    pub(crate) sockets: Vec<Arc<TcpListener>>,
+}
+
+/// All sockets there are. A copy shares them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sockets(BTreeMap<Key, Bound>);
+
+impl Sockets {
+    /// The sockets for these listeners: those there are, and new ones where there are too few.
+    ///
+    /// Sockets from outside take the place of new ones on their address. Nothing is changed in
+    /// `self`; dropping the result closes what was opened for it.
+    ///
+    /// # Errors
+    /// [`Fault::Bind`] names the listener.
+    pub(crate) fn prepare(
+        &self,
+        listeners: &[Listener],
+        workers: usize,
+        outside: &mut Vec<TcpListener>,
+    ) -> Result<Sockets, Fault> {
+        let mut next = Sockets::default();
+        for listener in listeners {
+            for key in Key::of(listener) {
+                let addr = key.addr;
+                let bound = self.open(&key, listener, workers, outside);
+                let bound = bound.map_err(|source| Fault::Bind {
+                    listener: Arc::clone(&listener.name),
+                    addr,
+                    source,
+                })?;
+                next.0.insert(key, bound);
+            }
+        }
+        Ok(next)
+    }
+
+    /// The sockets on one address.
+    pub(crate) fn get(&self, key: &Key) -> Option<&Bound> {
+        self.0.get(key)
+    }
+
+    /// The share of one worker among so many in all the sockets of these addresses. Every socket
+    /// has one worker, and every worker has one socket at least of each address.
+    pub(crate) fn share(
+        &self,
+        keys: &[Key],
+        worker: usize,
+        workers: usize,
+    ) -> Vec<Arc<TcpListener>> {
+        let workers = workers.max(1);
+        let bound = keys.iter().filter_map(|key| self.0.get(key));
+        let share = bound.flat_map(|bound| {
+            let few = bound.sockets.len();
+            let is_own =
+                move |at: usize| at % workers == worker || worker >= few && worker % few == at;
+            let own = bound.sockets.iter().enumerate();
+            own.filter(move |(at, _)| is_own(*at)).map(|(_, one)| one)
+        });
+        share.cloned().collect()
+    }
+
+    /// Those of the addresses for which there are no sockets.
+    pub(crate) fn without(&self, keys: &[Key]) -> Vec<Key> {
+        let mut keys = keys.to_vec();
+        keys.retain(|key| !self.0.contains_key(key));
+        keys
+    }
+
+    fn open(
+        &self,
+        key: &Key,
+        listener: &Listener,
+        workers: usize,
+        outside: &mut Vec<TcpListener>,
+    ) -> io::Result<Bound> {
+        let known = self.0.get(key).cloned();
+        let mut bound = match known {
+            Some(bound) => bound,
+            None => self.first(key, outside)?,
+        };
+        let shared = |one: &Arc<TcpListener>| SockRef::from(&**one).reuse_port();
+        let may_share = bound.sockets.first().map_or(Ok(true), shared)?;
+        while bound.sockets.len() < workers && (may_share || bound.sockets.is_empty()) {
+            let socket = bind(bound.addr, key.v6only)?;
+            bound.sockets.push(Arc::new(socket.into()));
+        }
+        let backlog = i32::try_from(listener.backlog).unwrap_or(i32::MAX);
+        for socket in &bound.sockets {
+            SockRef::from(&**socket).listen(backlog)?;
+        }
+        Ok(bound)
+    }
+
+    /// The address, with the socket from outside that is on it, or with none yet.
+    fn first(&self, key: &Key, outside: &mut Vec<TcpListener>) -> io::Result<Bound> {
+        let is_there = |one: &TcpListener| one.local_addr().is_ok_and(|addr| addr == key.addr);
+        if let Some(at) = outside.iter().position(is_there) {
+            let socket = outside.swap_remove(at);
+            socket.set_nonblocking(true)?;
+            return Ok(Bound {
+                addr: key.addr,
+                sockets: vec![Arc::new(socket)],
+            });
+        }
+        let addr = match key.reuse_port || self.is_ours(key.addr) {
+            // Whoever else is there has agreed to share, or is us.
+            true => key.addr,
+            false => alone(key)?,
+        };
+        Ok(Bound {
+            addr,
+            sockets: Vec::new(),
+        })
+    }
+
+    /// Whether one of our sockets is where this one would be: then it is not somebody else who is
+    /// there. The more particular address gets the connections.
+    fn is_ours(&self, addr: SocketAddr) -> bool {
+        self.0.values().any(|bound| {
+            let (ours, theirs) = (bound.addr.ip(), addr.ip());
+            bound.addr.port() == addr.port()
+                && (ours == theirs || ours.is_unspecified() || theirs.is_unspecified())
+        })
+    }
+}
+
+/// Makes sure that nobody else is on an address, not even somebody who would share it; gives the
+/// port that the system picks for port 0.
+fn alone(key: &Key) -> io::Result<SocketAddr> {
+    let socket = open(key.addr, key.v6only)?;
+    socket.bind(&key.addr.into())?;
+    socket.listen(1)?;
+    Ok(socket.local_addr()?.as_socket().unwrap_or(key.addr))
+}
+
+fn bind(addr: SocketAddr, v6only: bool) -> io::Result<Socket> {
+    let socket = open(addr, v6only)?;
+    socket.set_reuse_port(true)?;
+    socket.bind(&addr.into())?;
+    Ok(socket)
+}
+
+fn open(addr: SocketAddr, v6only: bool) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    if addr.is_ipv6() {
+        socket.set_only_v6(v6only)?;
+    }
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listener(addr: SocketAddr) -> Listener {
+        Listener::new("a".into(), addr)
+    }
+
+    fn prepared(from: &Sockets, addr: SocketAddr, workers: usize) -> Result<Sockets, Fault> {
+        from.prepare(&[listener(addr)], workers, &mut Vec::new())
+    }
+
+    fn on(sockets: &Sockets, addr: SocketAddr) -> &Bound {
+        let key = Key::of(&listener(addr)).next().unwrap();
+        sockets.get(&key).unwrap()
+    }
+
+    fn any() -> SocketAddr {
+        "127.0.0.1:0".parse().unwrap()
+    }
+
+    #[test]
+    fn workers_share_a_port_and_nobody_else_does() {
+        let ours = prepared(&Sockets::default(), any(), 3).unwrap();
+        let bound = on(&ours, any());
+        assert_eq!(bound.sockets.len(), 3);
+        for socket in &bound.sockets {
+            assert_eq!(socket.local_addr().unwrap(), bound.addr);
+        }
+        let refused = prepared(&Sockets::default(), bound.addr, 1).unwrap_err();
+        assert!(refused.to_string().contains("in use"), "{refused}");
+    }
+
+    #[test]
+    fn sockets_are_kept_whatever_the_number_of_workers() {
+        let one = prepared(&Sockets::default(), any(), 1).unwrap();
+        let three = prepared(&one, any(), 3).unwrap();
+        let again = prepared(&three, any(), 1).unwrap();
+        assert_eq!(on(&again, any()).sockets.len(), 3);
+        assert!(Arc::ptr_eq(
+            &on(&one, any()).sockets[0],
+            &on(&again, any()).sockets[0]
+        ));
+    }
+
+    #[test]
+    fn an_address_within_one_of_ours_can_be_bound_before_that_one_is_closed() {
+        let wide = prepared(&Sockets::default(), "0.0.0.0:0".parse().unwrap(), 1).unwrap();
+        let port = on(&wide, "0.0.0.0:0".parse().unwrap()).addr.port();
+        let narrow = SocketAddr::from(([127, 0, 0, 1], port));
+        let next = prepared(&wide, narrow, 1).unwrap();
+        assert_eq!(on(&next, narrow).addr, narrow);
+    }
+
+    #[test]
+    fn a_socket_from_outside_is_taken_and_not_bound_again() {
+        let outside = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = outside.local_addr().unwrap();
+        let mut all = vec![outside];
+        let ours = Sockets::default()
+            .prepare(&[listener(addr)], 2, &mut all)
+            .unwrap();
+        assert!(all.is_empty());
+        // It does not share its port, so all workers take turns on it.
+        assert_eq!(on(&ours, addr).sockets.len(), 1);
+    }
+}

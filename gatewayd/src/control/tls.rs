@@ -1,0 +1,62 @@
+//! Mutual TLS for peers over TCP: none is heard without a certificate that we know the signer of.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+
+use super::NotBound;
+use crate::cli;
+
+/// What the interface does handshakes with.
+///
+/// # Errors
+/// [`NotBound::File`] names the file that cannot be used.
+pub(super) fn config(settings: &cli::Control) -> Result<Arc<ServerConfig>, NotBound> {
+    let path = |path: &Option<std::path::PathBuf>| path.clone().unwrap_or_default();
+    let (cert, key, ca) = (
+        path(&settings.cert),
+        path(&settings.key),
+        path(&settings.ca),
+    );
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    for root in certificates("ca", &ca)? {
+        roots.add(root).map_err(|why| file("ca", &ca, &why))?;
+    }
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+            .build()
+            .map_err(|why| file("ca", &ca, &why))?;
+    let chain = certificates("cert", &cert)?;
+    let secret = PrivateKeyDer::from_pem_file(&key).map_err(|why| file("key", &key, &why))?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|why| file("cert", &cert, &why))?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, secret)
+        .map_err(|why| file("cert", &cert, &why))?;
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn certificates(flag: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, NotBound> {
+    let found =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match found {
+        Ok(found) if found.is_empty() => Err(file(flag, path, &"it holds no certificate")),
+        Ok(found) => Ok(found),
+        Err(why) => Err(file(flag, path, &why)),
+    }
+}
+
+fn file(flag: &'static str, path: &Path, why: &dyn std::fmt::Display) -> NotBound {
+    NotBound::File {
+        flag,
+        path: path.display().to_string(),
+        why: why.to_string(),
+    }
+}

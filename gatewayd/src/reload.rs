@@ -1,0 +1,435 @@
+//! The one reload: prepare, make it last, activate; and whatever else changes what is served.
+//!
+//! Called by SIGHUP, by the interface, and by the command line through it. One change goes at a
+//! time, a second one waits. What a change is read from is left to its [`Owner`], how it is served
+//! to the engine, and whether a kept file can be believed to [`state`](crate::state).
+//!
+//! Invariant: a change that is refused leaves everything as it was, and says why: to whoever
+//! asked, in the log, and in the status.
+//!
+//! Source: adr/0034.
+
+use std::num::NonZeroU16;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use gateway_config::{Loaded, Snapshot};
+use gateway_pingora::{DataPlane, Engine, PoolView};
+use tokio::sync::broadcast;
+
+use crate::clock;
+use crate::origin::Document;
+use crate::state::{Kept, Overrides, StateDir};
+
+mod bundle;
+mod first;
+mod owner;
+mod refused;
+mod status;
+
+pub(crate) use first::{First, Start};
+pub(crate) use owner::{Applied, Owner, Said, Who, Written};
+pub(crate) use refused::{Findings, Refused};
+pub(crate) use status::{Active, Change, Event, Refusal, Status};
+
+/// How long a change waits for the one before it.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Events that may wait for whoever watches; beyond it the oldest are lost, and counted.
+const EVENTS: usize = 256;
+/// Most workers.
+const WORKERS: u32 = 256;
+
+/// Everything that changes what is served.
+pub(crate) struct Reload {
+    engine: Arc<Engine>,
+    state: Option<StateDir>,
+    who: Who,
+    turn: Arc<tokio::sync::Mutex<Turn>>,
+    status: Mutex<Status>,
+    events: broadcast::Sender<Event>,
+    is_draining: AtomicBool,
+}
+
+/// What only the one who changes something may touch.
+struct Turn {
+    owner: Box<dyn Owner>,
+    /// The highest number that was ever given.
+    last: u64,
+}
+
+/// Whether a reload ends in another generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// In any case.
+    Another,
+    /// Where listeners or workers change.
+    WhereNeeded,
+}
+
+/// What is to be served next.
+struct Next {
+    said: Said,
+    generation: Generation,
+    /// It is an older snapshot, and so perhaps not what its owner says.
+    is_rollback: bool,
+}
+
+impl Reload {
+    /// What is served is asked of its owner again.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub(crate) async fn reload(
+        self: &Arc<Self>,
+        generation: Generation,
+    ) -> Result<Change, Refused> {
+        self.in_turn(move |this, turn| {
+            let said = turn.owner.says();
+            let is_rollback = false;
+            this.serve(
+                turn,
+                Next {
+                    said,
+                    generation,
+                    is_rollback,
+                },
+            )
+        })
+        .await
+    }
+
+    /// Serves these documents, if what is active has the hash that is expected; the same content
+    /// again is no change.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub(crate) async fn apply(
+        self: &Arc<Self>,
+        documents: Vec<Document>,
+        expected: String,
+    ) -> Result<Change, Refused> {
+        self.in_turn(move |this, turn| {
+            if !this.who.takes_apply() {
+                return Err(Refused::Owned(this.who.to_string()));
+            }
+            let said = Said::of(documents);
+            let active = this.engine.snapshot().hash().to_owned();
+            let hash = said
+                .outcome
+                .result
+                .as_ref()
+                .map(|loaded| loaded.snapshot.hash());
+            if active != expected && hash.ok() != Some(active.as_str()) {
+                return Err(Refused::Moved { active, expected });
+            }
+            let (generation, is_rollback) = (Generation::WhereNeeded, false);
+            this.serve(
+                turn,
+                Next {
+                    said,
+                    generation,
+                    is_rollback,
+                },
+            )
+        })
+        .await
+    }
+
+    /// Serves a snapshot that is kept; without a number the one before the active one.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub(crate) async fn rollback(self: &Arc<Self>, number: Option<u64>) -> Result<Change, Refused> {
+        self.in_turn(move |this, turn| {
+            let active = this.status().active.number;
+            let kept = this.kept()?;
+            let is_it = |one: &&Kept| match number {
+                Some(number) => one.number == number,
+                None => one.number < active,
+            };
+            let Some(kept) = kept.iter().find(is_it) else {
+                return Err(number.map_or(Refused::NothingBefore, Refused::NoSuchSnapshot));
+            };
+            let said = first::said(kept);
+            let (generation, is_rollback) = (Generation::WhereNeeded, true);
+            this.serve(
+                turn,
+                Next {
+                    said,
+                    generation,
+                    is_rollback,
+                },
+            )
+        })
+        .await
+    }
+
+    /// Serves with so many workers, whatever the configuration says; `None`: with what it says.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub(crate) async fn set_workers(self: &Arc<Self>, count: Option<u32>) -> Result<(), Refused> {
+        let wanted = count.map(|count| {
+            let fits = u16::try_from(count).ok().filter(|_| count <= WORKERS);
+            fits.and_then(NonZeroU16::new)
+                .ok_or(Refused::Workers(count))
+        });
+        self.in_turn(move |this, _| {
+            let wanted = wanted.transpose()?;
+            this.overrule(
+                |overrides| overrides.workers = wanted.map(NonZeroU16::get),
+                |engine| engine.set_workers(wanted),
+            )
+        })
+        .await
+    }
+
+    /// Takes a node out of rotation, or lets it in again.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub(crate) async fn set_drained(
+        self: &Arc<Self>,
+        pool: String,
+        node: String,
+        is_drained: bool,
+    ) -> Result<(), Refused> {
+        self.in_turn(move |this, _| {
+            this.overrule(
+                |overrides| {
+                    let named = (pool.clone(), node.clone());
+                    match is_drained {
+                        true => overrides.drained.insert(named),
+                        false => overrides.drained.remove(&named),
+                    };
+                },
+                |engine| engine.set_drained(&pool, &node, is_drained),
+            )
+        })
+        .await
+    }
+
+    /// The snapshots that are kept, the newest first.
+    ///
+    /// # Errors
+    /// [`Refused::NoStateDir`], [`Refused::NotKept`].
+    pub(crate) fn kept(&self) -> Result<Vec<Kept>, Refused> {
+        let state = self.state.as_ref().ok_or(Refused::NoStateDir)?;
+        state.snapshots().map_err(Refused::NotKept)
+    }
+
+    /// What the process says of its own state.
+    pub(crate) fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who says what is served.
+    pub(crate) fn who(&self) -> &Who {
+        &self.who
+    }
+
+    /// What is served.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.engine.snapshot()
+    }
+
+    /// The data plane as it is.
+    pub(crate) fn data_plane(&self) -> DataPlane {
+        self.engine.data_plane()
+    }
+
+    /// The pools as they are.
+    pub(crate) fn pools(&self) -> Vec<PoolView> {
+        self.engine.pools()
+    }
+
+    /// What changes from here on.
+    pub(crate) fn watch(&self) -> broadcast::Receiver<Event> {
+        self.events.subscribe()
+    }
+
+    /// Changes nothing any more: the process is about to end.
+    pub(crate) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Release);
+        self.engine.drain();
+    }
+
+    /// Waits until everything has ended, after [`drain`](Self::drain).
+    pub(crate) fn join(&self) {
+        self.engine.join();
+    }
+
+    /// Whether the process is about to end.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
+    }
+
+    /// Does something that changes what is served, when everybody before is done. It goes on to its
+    /// end when whoever asked has gone.
+    async fn in_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        act: impl FnOnce(&Self, &mut Turn) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let waited = tokio::time::timeout(PATIENCE, Arc::clone(&self.turn).lock_owned()).await;
+        let this = Arc::clone(self);
+        let acted = tokio::task::spawn_blocking(move || {
+            let done = match waited {
+                Ok(_) if this.is_draining() => Err(Refused::Draining),
+                Ok(mut turn) => act(&this, &mut turn),
+                Err(_) => Err(Refused::Busy(PATIENCE)),
+            };
+            done.inspect_err(|refused| this.refused(refused))
+        });
+        acted
+            .await
+            .unwrap_or_else(|bug| Err(Refused::Bug(bug.to_string())))
+    }
+
+    /// Prepare, make it last, activate.
+    fn serve(&self, turn: &mut Turn, next: Next) -> Result<Change, Refused> {
+        let text = next.said.outcome.result.as_ref().ok();
+        let text = text
+            .map(|loaded| next.said.kept(&loaded.snapshot))
+            .transpose();
+        let text = text.map_err(Refused::OddDocument)?;
+        let sources = next.said.outcome.sources;
+        let loaded = match next.said.outcome.result {
+            Ok(loaded) => loaded,
+            Err(found) => return Err(Refused::Configuration(Findings { found, sources })),
+        };
+        let before = self.status().active.clone();
+        let is_unchanged = before.number > 0 && loaded.snapshot.hash() == before.hash;
+        let number = match is_unchanged {
+            true => before.number,
+            false => turn.last + 1,
+        };
+        let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
+        let prepared = self.engine.prepare(Arc::clone(&snapshot));
+        let prepared = prepared.map_err(|fault| Refused::of_fault(fault, &loaded, &sources))?;
+        let at = clock::wall();
+        if !is_unchanged {
+            let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
+            self.keep(&Kept {
+                number,
+                hash,
+                text,
+                at,
+            })?;
+            turn.last = number;
+        }
+        let applied = match next.generation {
+            Generation::Another => prepared.in_a_new_generation().activate(),
+            Generation::WhereNeeded => prepared.activate(),
+        };
+        let told = next
+            .said
+            .documents
+            .is_some_and(|all| turn.owner.is_told(&all));
+        let active = Active {
+            number,
+            hash: snapshot.hash().to_owned(),
+            since: if is_unchanged { before.since } else { at },
+            differs: next.is_rollback && !told,
+        };
+        Ok(self.served(Change {
+            active,
+            is_unchanged,
+            applied,
+            warnings: Findings {
+                found: loaded.warnings,
+                sources,
+            },
+        }))
+    }
+
+    /// Makes a snapshot last. Where files or flags have it, it lasts there, and a full disk does
+    /// not keep it from being served.
+    fn keep(&self, kept: &Kept) -> Result<(), Refused> {
+        let Some(state) = &self.state else {
+            return Ok(());
+        };
+        let not_kept = match state.keep(kept) {
+            Ok(()) => None,
+            Err(why) if self.who.takes_apply() => return Err(Refused::NotKept(why)),
+            Err(why) => Some(why.to_string()),
+        };
+        if let Some(why) = &not_kept {
+            tracing::error!(why, "the snapshot is not kept");
+        }
+        self.status().not_kept = not_kept;
+        Ok(())
+    }
+
+    /// Says one thing to the running process, against its configuration, and makes it last.
+    fn overrule(
+        &self,
+        say: impl FnOnce(&mut Overrides),
+        act: impl FnOnce(&Engine) -> Result<(), gateway_pingora::Fault>,
+    ) -> Result<(), Refused> {
+        let before = self.status().overrides.clone();
+        let mut overrides = before.clone();
+        say(&mut overrides);
+        act(&self.engine).map_err(Refused::Fault)?;
+        let kept = self
+            .state
+            .as_ref()
+            .map(|state| state.set_overrides(&overrides));
+        let mut status = self.status();
+        if let Some(Err(why)) = kept {
+            // It is done, and would be forgotten at the next start: better than not done.
+            tracing::error!(%why, "not kept");
+            status.not_kept = Some(why.to_string());
+        }
+        status.overrides.clone_from(&overrides);
+        drop(status);
+        tracing::info!(workers = overrides.workers, drained = ?overrides.drained, "overrides");
+        if overrides != before {
+            let _ = self.events.send(Event::Overrides(overrides));
+        }
+        Ok(())
+    }
+
+    fn served(&self, change: Change) -> Change {
+        let mut status = self.status();
+        status.active = change.active.clone();
+        if !change.active.differs {
+            status.not_as_said.clear();
+        }
+        drop(status);
+        self.say(&change);
+        let _ = self.events.send(Event::Applied(change.clone()));
+        change
+    }
+
+    fn refused(&self, refused: &Refused) {
+        let refusal = self.status().refused(refused, clock::wall());
+        let active = self.snapshot();
+        let (snapshot, why) = (active.hash(), refusal.message.as_str());
+        tracing::error!(snapshot, why, "reload: refused");
+        let _ = self.events.send(Event::Refused(refusal));
+    }
+
+    fn say(&self, change: &Change) {
+        let (snapshot, number) = (change.active.hash.as_str(), change.active.number);
+        let generation = change.applied.generation;
+        let message = match change.is_unchanged {
+            true => "reload: unchanged but for the files it names",
+            false => "reload: applied",
+        };
+        tracing::info!(snapshot, number, generation, "{message}");
+        for one in &change.warnings.found {
+            tracing::warn!("{}", change.warnings.line(one));
+        }
+        if change.applied.is_new_generation {
+            say_where(&self.engine);
+        }
+    }
+}
+
+/// Says where each listener listens, which may be a port that the system picked.
+fn say_where(engine: &Engine) {
+    for (listener, addr) in engine.addresses() {
+        tracing::info!(listener = &*listener, addr = %addr, "listening");
+    }
+}

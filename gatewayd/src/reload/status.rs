@@ -1,0 +1,95 @@
+//! What the process says of its own state, and what changes of it.
+
+use std::time::SystemTime;
+
+use gateway_pingora::Applied;
+
+use super::refused::{Findings, Refused};
+use crate::state::Overrides;
+
+/// What the process says of its own state.
+#[derive(Clone, Debug)]
+pub(crate) struct Status {
+    /// What is served.
+    pub(crate) active: Active,
+    /// What was told to the process, against the configuration.
+    pub(crate) overrides: Overrides,
+    /// Why the configuration that is served is not the one that should be; empty when it is.
+    pub(crate) not_as_said: Vec<String>,
+    /// Why what is served would not outlive the process.
+    pub(crate) not_kept: Option<String>,
+    /// The last refusal.
+    pub(crate) refusal: Option<Refusal>,
+}
+
+/// What is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Active {
+    /// Its number; 0: nothing was ever applied.
+    pub(crate) number: u64,
+    /// Its hash.
+    pub(crate) hash: String,
+    /// Since when.
+    pub(crate) since: SystemTime,
+    /// It is not what its owner said when it was last asked.
+    pub(crate) differs: bool,
+}
+
+/// A change that was refused.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    /// Counts them.
+    pub(crate) number: u64,
+    /// When.
+    pub(crate) at: SystemTime,
+    /// Why, in a line or a few.
+    pub(crate) message: String,
+    /// Its findings as people read them; empty where it has none.
+    pub(crate) drawn: String,
+}
+
+/// What came of a change.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    /// What is served.
+    pub(crate) active: Active,
+    /// The content is what it was before.
+    pub(crate) is_unchanged: bool,
+    /// What came of it in the data plane.
+    pub(crate) applied: Applied,
+    /// What somebody should know.
+    pub(crate) warnings: Findings,
+}
+
+/// Something that changed, for whoever watches.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    /// A snapshot was applied, or the same one again.
+    Applied(Change),
+    /// What is told to the process, against the configuration, is otherwise.
+    Overrides(Overrides),
+    /// A change was refused.
+    Refused(Refusal),
+}
+
+impl Status {
+    /// Why the process is not as it should be; empty when it is.
+    pub(crate) fn degraded(&self) -> Vec<String> {
+        self.not_as_said
+            .iter()
+            .chain(&self.not_kept)
+            .cloned()
+            .collect()
+    }
+
+    pub(super) fn refused(&mut self, refused: &Refused, at: SystemTime) -> Refusal {
+        let refusal = Refusal {
+            number: self.refusal.as_ref().map_or(1, |last| last.number + 1),
+            at,
+            message: refused.to_string(),
+            drawn: refused.findings().map(Findings::drawn).unwrap_or_default(),
+        };
+        self.refusal = Some(refusal.clone());
+        refusal
+    }
+}

@@ -1,0 +1,351 @@
+//! What a running process is told on the command line, and what it says to that.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::thread;
+
+use gateway_tests::gateway::{Door, Ended, Plan, runs};
+use gateway_tests::node::Cluster;
+use gateway_tests::wait;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+/// A gateway that keeps its state, and the commands to it.
+struct Told {
+    door: Door,
+    state: PathBuf,
+}
+
+impl Told {
+    fn before(cluster: &Cluster) -> Self {
+        Self::of(Plan::configured(&text(cluster, "5s")), &[])
+    }
+
+    fn of(plan: Plan, switches: &[&str]) -> Self {
+        let state = plan.path("state");
+        let plan = plan.flag("--state-dir", &state.to_string_lossy());
+        let plan = switches.iter().fold(plan, |plan, one| plan.switch(one));
+        let told = Told {
+            door: plan.opens(),
+            state,
+        };
+        wait::until("the socket", wait::SOON, || {
+            told.state.join("control.sock").exists()
+        });
+        told
+    }
+
+    fn tells(&self, words: &[&str]) -> Ended {
+        let state = self.state.to_string_lossy().into_owned();
+        let mut words: Vec<&str> = words.to_vec();
+        words.extend(["--state-dir", &state]);
+        runs(&words)
+    }
+
+    fn status(&self) -> Value {
+        let said = self.tells(&["status", "--format", "json"]);
+        assert_eq!(said.status.code(), Some(0), "{}", said.stderr);
+        serde_json::from_str(&said.stdout).unwrap()
+    }
+
+    fn writes(&self, text: &str) {
+        fs::write(self.door.scratch().path().join("gateway.toml"), text).unwrap();
+    }
+}
+
+fn text(cluster: &Cluster, wait: &str) -> String {
+    let nodes: Vec<String> = cluster
+        .nodes()
+        .iter()
+        .map(|node| {
+            format!(
+                "{{ name = \"{}\", addr = \"{}\" }}",
+                node.name(),
+                node.addr()
+            )
+        })
+        .collect();
+    format!(
+        "workers = 1\n[listeners.door]\nbind = \"127.0.0.1:0\"\n[sites.all]\nlistener = \"door\"\n\
+         pool = \"shop\"\nendpoints = \"shop\"\n[pools.shop]\nqueue_wait = \"{wait}\"\n\
+         nodes = [{}]\nprobe = {{ every = \"1s\" }}\n",
+        nodes.join(", ")
+    )
+}
+
+fn says(ended: &Ended, code: i32, words: &str) {
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.status.code(), Some(code), "{said}");
+    assert!(said.contains(words), "no `{words}` in {said}");
+}
+
+#[test]
+fn a_reload_says_what_it_came_to() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    says(&told.tells(&["reload"]), 0, "snapshot 1 unchanged");
+    told.writes(&text(&cluster, "6s"));
+    says(
+        &told.tells(&["reload"]),
+        0,
+        "snapshot 2 applied, 1 pool changed",
+    );
+    says(
+        &told.tells(&["reload", "--new-generation"]),
+        0,
+        "generation 2",
+    );
+}
+
+#[test]
+fn a_refused_reload_tells_everybody_why_and_changes_nothing() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    let before = told.status();
+    told.writes(&format!("[drian]\nx = 1\n{}", text(&cluster, "6")));
+
+    let said = told.tells(&["reload"]);
+    says(&said, 1, "--> ");
+    for words in [
+        "error[G0002]",
+        "error[G0203]",
+        "gateway.toml:1:2",
+        "snapshot 1 stays",
+    ] {
+        says(&said, 1, words);
+    }
+    let line = told.door.log().waits_for("reload: refused", |_| true);
+    assert!(
+        line.text("why").contains("error[G0203]"),
+        "{}",
+        line.text("why")
+    );
+
+    let after = told.status();
+    for what in [
+        "generation",
+        "snapshot",
+        "listeners",
+        "overrides",
+        "degraded",
+    ] {
+        assert_eq!(before[what], after[what], "{what}");
+    }
+    let last = after["last_error"]["message"].as_str().unwrap();
+    assert!(last.contains("gateway.toml:1:2: error[G0002]: "), "{last}");
+    assert_eq!(told.door.get("/health").status, 200);
+}
+
+#[test]
+fn a_port_that_is_taken_is_a_finding_on_its_line() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap();
+    told.writes(&text(&cluster, "5s").replace("127.0.0.1:0", &addr.to_string()));
+    let said = told.tells(&["reload"]);
+    says(&said, 1, "error[G0701]");
+    says(&said, 1, "gateway.toml:3:1");
+    assert_eq!(told.door.get("/health").status, 200);
+}
+
+#[test]
+fn what_was_told_goes_before_the_configuration_until_it_is_reset() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let told = Told::before(&cluster);
+    says(&told.tells(&["drain", "shop/a"]), 0, "is drained");
+    says(&told.tells(&["workers", "2"]), 0, "2 workers");
+    says(&told.tells(&["reload"]), 0, "unchanged");
+
+    let status = told.status();
+    assert_eq!(status["workers"], 2);
+    assert_eq!(status["overrides"]["workers"], 2);
+    assert_eq!(status["overrides"]["drained"][0]["node"], "a");
+    assert_eq!(status["pools"][0]["nodes"][0]["drained"], true);
+    says(&told.tells(&["status"]), 0, "told: shop/a drained");
+
+    says(&told.tells(&["undrain", "shop/a"]), 0, "no longer");
+    says(&told.tells(&["workers", "reset"]), 0, "1 workers");
+    assert_eq!(
+        told.status()["overrides"]["drained"],
+        Value::Array(Vec::new())
+    );
+}
+
+#[test]
+fn what_does_not_exist_or_makes_no_sense_is_refused() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    says(
+        &told.tells(&["drain", "shop/z"]),
+        2,
+        "there is no node `z` in pool `shop`",
+    );
+    says(&told.tells(&["drain", "z/a"]), 2, "there is no pool `z`");
+    says(&told.tells(&["drain", "a"]), 2, "POOL/NODE");
+    for count in ["0", "257", "x"] {
+        says(&told.tells(&["workers", count]), 2, "1 to 256");
+    }
+    says(&told.tells(&["rollback", "9"]), 2, "there is no snapshot 9");
+    says(&told.tells(&["rollback"]), 1, "no snapshot before");
+    says(
+        &runs(&["status", "--state-dir", "nowhere"]),
+        2,
+        "no answer on",
+    );
+    says(&runs(&["status"]), 2, "--control");
+}
+
+#[test]
+fn a_rollback_differs_from_the_files_until_the_next_reload() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    let first = told.status()["snapshot"]["hash"].clone();
+    told.writes(&text(&cluster, "6s"));
+    says(&told.tells(&["reload"]), 0, "snapshot 2 applied");
+
+    says(&told.tells(&["rollback"]), 0, "snapshot 3 applied");
+    let status = told.status();
+    assert_eq!(status["snapshot"]["hash"], first);
+    assert_eq!(status["snapshot"]["differs_from_files"], true);
+    says(&told.tells(&["status"]), 0, "differs from");
+
+    says(&told.tells(&["reload"]), 0, "snapshot 4 applied");
+    assert_eq!(told.status()["snapshot"]["differs_from_files"], false);
+    says(&told.tells(&["snapshots"]), 0, "*  4");
+}
+
+#[test]
+fn two_reloads_at_once_go_one_after_the_other() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    thread::scope(|all| {
+        let ends: Vec<_> = (0..6)
+            .map(|turn| {
+                if turn % 2 == 0 {
+                    told.writes(&text(&cluster, &format!("{}s", 10 + turn)));
+                }
+                all.spawn(|| told.tells(&["reload"]))
+            })
+            .collect();
+        for end in ends {
+            says(&end.join().unwrap(), 0, "snapshot ");
+        }
+    });
+    assert_eq!(told.status()["last_error"], Value::Null);
+    assert_eq!(told.door.get("/health").status, 200);
+}
+
+#[test]
+fn what_was_served_and_told_outlives_the_process() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let told = Told::before(&cluster);
+    says(&told.tells(&["drain", "shop/b"]), 0, "drained");
+    told.writes(&text(&cluster, "7s"));
+    says(&told.tells(&["reload"]), 0, "snapshot 2");
+    says(&told.tells(&["stop"]), 0, "ends");
+    assert_eq!(told.door.ends_within(wait::SOON).code(), Some(0));
+
+    let file = told.door.scratch().path().join("gateway.toml");
+    fs::write(&file, "[drian]\n").unwrap();
+    let words = ["run", "--config", &file.to_string_lossy()].map(str::to_owned);
+    says(&runs(&words), 1, "G0002");
+
+    let again = Plan::configured("[drian]\n").flag("--state-dir", &told.state.to_string_lossy());
+    let door = again.switch("--last-good").opens();
+    let told = Told {
+        door,
+        state: told.state,
+    };
+    let status = told.status();
+    assert_eq!(status["snapshot"]["number"], 2);
+    assert!(
+        status["degraded"][0].as_str().unwrap().contains("G0002"),
+        "{status}"
+    );
+    assert_eq!(status["overrides"]["drained"][0]["node"], "b");
+}
+
+#[test]
+fn the_interface_as_owner_begins_with_what_was_applied_last() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    let hash = told.status()["snapshot"]["hash"].clone();
+    told.door.stops();
+    told.door.ends_within(wait::SOON);
+
+    let plan = Plan::bare().instead(&["run", "--config", "api"]);
+    let door = plan
+        .flag("--state-dir", &told.state.to_string_lossy())
+        .opens();
+    let told = Told {
+        door,
+        state: told.state,
+    };
+    let status = told.status();
+    assert_eq!(status["owner"]["kind"], "KIND_API");
+    assert_eq!(status["snapshot"]["hash"], hash);
+    told.door.signal(Signal::SIGHUP);
+    let _ = told
+        .door
+        .log()
+        .waits_for("reload: unchanged but for the files it names", |_| true);
+}
+
+#[test]
+fn the_socket_is_its_owners_alone_and_two_processes_do_not_share_it() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    let socket = told.state.join("control.sock");
+    let mode = fs::metadata(&socket).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+
+    let at = format!("unix:{}", socket.display());
+    let second = Plan::configured(&text(&cluster, "5s")).flag("--control", &at);
+    let second = second.is_refused();
+    says(&second, 1, "another process answers on it");
+    says(&told.tells(&["status"]), 0, "snapshot 1");
+}
+
+#[test]
+fn tcp_without_certificates_is_no_way_in() {
+    let cluster = Cluster::of(&["a"]);
+    let plan = Plan::configured(&text(&cluster, "5s"));
+    says(
+        &plan.flag("--control", "tcp:127.0.0.1:0").is_refused(),
+        2,
+        "--control-cert",
+    );
+    let plan = Plan::bare().instead(&["run", "--config", "api"]);
+    says(&plan.is_refused(), 2, "--state-dir");
+}
+
+#[test]
+fn who_watches_is_told_what_changes() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let told = Told::before(&cluster);
+    let state = told.state.to_string_lossy().into_owned();
+    let watching = [
+        "status",
+        "--watch",
+        "--format",
+        "json",
+        "--state-dir",
+        &state,
+    ];
+    let watching = gateway_tests::gateway::follows(&watching);
+    wait::until("the first look", wait::SOON, || !watching.all().is_empty());
+    // A look at the nodes comes before their change.
+    wait::until("the end of the first look", wait::SOON, || {
+        watching.all().last().is_some_and(|line| line == "}")
+    });
+    says(&told.tells(&["drain", "shop/a"]), 0, "drained");
+    told.writes("[drian]\n");
+    says(&told.tells(&["reload"]), 1, "G0002");
+    for what in ["\"overrides\":{", "\"refused\":{"] {
+        wait::until(what, wait::SOON, || {
+            watching.all().iter().any(|line| line.contains(what))
+        });
+    }
+}

@@ -1,0 +1,57 @@
+//! Tries the interface with a client that is not ours: Python's `grpcio`, in pinned versions.
+//!
+//! Installed below `target/`, where it can be had; otherwise the reason why nothing was checked.
+
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+use crate::process::{program, run};
+
+/// What the client consists of.
+const PACKAGES: [&str; 3] = [
+    "grpcio==1.85.3",
+    "grpcio-reflection==1.85.1",
+    "googleapis-common-protos==1.76.0",
+];
+
+/// What the client imports: an installation that was stopped half-way does not have it all.
+const IMPORTS: &str = "import grpc, grpc_reflection, google.rpc.status_pb2";
+
+const TEST: &str = "test --locked -p gateway-tests --test scenarios -- --ignored foreign::";
+
+/// Runs the scenarios of the foreign client.
+pub(crate) fn check(root: &Path) -> Result<Option<String>> {
+    let python = match installed(root) {
+        Ok(python) => python,
+        Err(reason) => return Ok(Some(reason)),
+    };
+    let words: Vec<&str> = TEST.split(' ').collect();
+    let mut tests = program(root, "cargo", &words);
+    run(tests.env("GATEWAY_GRPC_PYTHON", python))?;
+    Ok(None)
+}
+
+/// A Python that has the client; made when it is not there.
+fn installed(root: &Path) -> Result<PathBuf> {
+    let place = root.join("target/foreign-client");
+    let python = place.join("bin/python");
+    let at = |path: &Path| path.to_string_lossy().into_owned();
+    let has_all = || run(&mut program(root, &at(&python), &["-c", IMPORTS]));
+    if python.is_file() && has_all().is_ok() {
+        return Ok(python);
+    }
+    let make = ["-m", "venv", "--clear", &at(&place)];
+    run(&mut program(root, "python3", &make))
+        .map_err(|why| format!("there is no python3 that makes environments: {why}"))?;
+    let mut words = vec![
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ];
+    words.extend(PACKAGES);
+    run(&mut program(root, &at(&python), &words))
+        .map_err(|why| format!("grpcio cannot be installed: {why}"))?;
+    has_all().map(|()| python)
+}
