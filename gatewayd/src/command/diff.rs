@@ -71,8 +71,27 @@ fn between(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
         old: Some(value.shown),
         new: None,
     }));
+    whole_listeners(&mut changes);
     changes.sort_by(|a, b| (a.cost, &a.path).cmp(&(b.cost, &b.path)));
     changes
+}
+
+/// A listener that comes or goes does so with all its settings, whatever each of them would cost.
+fn whole_listeners(changes: &mut [Change]) {
+    let is_whole = |one: &&Change| one.old.is_none() || one.new.is_none();
+    let binds = changes.iter().filter(is_whole).map(|one| &one.path);
+    let names: Vec<String> = binds
+        .filter_map(|path| match path.as_slice() {
+            [table, name, key] if table == "listeners" && key == "bind" => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    for one in changes {
+        let is_listener = one.path.first().is_some_and(|table| table == "listeners");
+        if is_listener && one.path.get(1).is_some_and(|name| names.contains(name)) {
+            one.cost = Cost::Rebind;
+        }
+    }
 }
 
 /// What a setting is, and what of it is shown: values that are secret are compared all the same.
@@ -189,6 +208,19 @@ mod tests {
              restart:\n  ~ logs.access: \"stdout\" → \"off\"\n"
         );
         assert!(document(&changes).contains("\"cost\": \"new connections\""));
+    }
+
+    #[test]
+    fn a_listener_that_comes_or_goes_is_a_rebind_as_a_whole() {
+        let more = "[listeners.b]\nbind = \"127.0.0.1:83\"\n".to_owned() + PLAIN;
+        for (old, new) in [(PLAIN, more.as_str()), (&more, PLAIN)] {
+            let changes = between(&snapshot(old), &snapshot(new));
+            assert!(changes.len() > 10);
+            assert!(
+                changes.iter().all(|one| one.cost == Cost::Rebind),
+                "{changes:?}"
+            );
+        }
     }
 
     #[test]

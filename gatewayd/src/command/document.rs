@@ -34,9 +34,10 @@ fn text() -> String {
         };
         let path: Vec<String> = one.path.split('.').map(str::to_owned).collect();
         let sentence = one.sentence.replace('|', "\\|");
-        let cost = match one.path.starts_with("front_door") {
-            true => "what its listener, site or pool needs",
-            false => Cost::of(&path).title(),
+        let cost = match one.kind {
+            _ if one.path.starts_with("front_door") => "what its listener, site or pool needs",
+            Kind::Table | Kind::Tables => "",
+            _ => Cost::of(&path).title(),
         };
         // Writing to a String does not fail.
         let _ = writeln!(
