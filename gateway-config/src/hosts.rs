@@ -32,8 +32,19 @@ struct Hosts {
 pub(crate) struct FoundAt {
     /// The place of the site in the model.
     pub(crate) site: usize,
-    /// Whether the site has the name.
-    pub(crate) is_named: bool,
+    /// By what it was found.
+    pub(crate) by: FoundBy,
+}
+
+/// By what a site was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundBy {
+    /// It takes the names that nobody has.
+    Default,
+    /// It has this name, or redirects it.
+    Exact,
+    /// It has a wildcard that covers the name.
+    Wildcard,
 }
 
 impl HostTable {
@@ -83,7 +94,7 @@ impl HostTable {
             let site = usize::try_from(hosts.others?).ok()?;
             Some(FoundAt {
                 site,
-                is_named: false,
+                by: FoundBy::Default,
             })
         };
         let host = host.strip_suffix('.').unwrap_or(host);
@@ -96,19 +107,20 @@ impl HostTable {
         let Ok(name) = std::str::from_utf8(room) else {
             return others();
         };
-        let exact = hosts.exact.get(name);
-        let found = exact.or_else(|| {
+        let wildcard = || {
             if hosts.wildcards.is_empty() {
                 return None;
             }
             let (label, parent) = name.split_once('.')?;
             hosts.wildcards.get(parent).filter(|_| !label.is_empty())
-        });
-        match found.and_then(|site| usize::try_from(*site).ok()) {
-            Some(site) => Some(FoundAt {
-                site,
-                is_named: true,
-            }),
+        };
+        let found = match hosts.exact.get(name) {
+            Some(site) => Some((site, FoundBy::Exact)),
+            None => wildcard().map(|site| (site, FoundBy::Wildcard)),
+        };
+        let at = found.and_then(|(site, by)| Some((usize::try_from(*site).ok()?, by)));
+        match at {
+            Some((site, by)) => Some(FoundAt { site, by }),
             None => others(),
         }
     }
@@ -155,7 +167,10 @@ mod tests {
         }
         assert_eq!(find("www.x.example"), Some(2));
         assert_eq!(find(&"x".repeat(9_999)), Some(3));
-        assert!(!table.find("b", "b.shop.example").unwrap().is_named);
+        let by = |listener, host| table.find(listener, host).map(|found| found.by);
+        assert_eq!(by("b", "b.shop.example"), Some(FoundBy::Default));
+        assert_eq!(by("a", "b.shop.example"), Some(FoundBy::Exact));
+        assert_eq!(by("a", "c.shop.example"), Some(FoundBy::Wildcard));
         assert_eq!(table.find("c", "b.shop.example"), None);
     }
 }

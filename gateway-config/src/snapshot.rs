@@ -8,7 +8,7 @@ use crate::capability::{self, Capability};
 use crate::diagnostic::Diagnostic;
 use crate::effective;
 use crate::files::NamedFile;
-use crate::hosts::HostTable;
+use crate::hosts::{FoundBy, HostTable};
 use crate::model::{Model, Segments, Site};
 use crate::routing::{Capturing, Routing};
 use crate::source::Origin;
@@ -40,8 +40,8 @@ pub struct Snapshot {
 pub struct Found<'a> {
     /// The site.
     pub site: &'a Site,
-    /// Whether the site has the name; otherwise it is the one for names that nobody has.
-    pub is_named: bool,
+    /// By what it was found.
+    pub by: FoundBy,
 }
 
 impl Snapshot {
@@ -102,10 +102,7 @@ impl Snapshot {
     pub fn site(&self, listener: &str, host: &str) -> Option<Found<'_>> {
         let found = self.hosts.find(listener, host)?;
         let site = self.model.sites.get(found.site)?;
-        Some(Found {
-            site,
-            is_named: found.is_named,
-        })
+        Some(Found { site, by: found.by })
     }
 
     /// What an engine has to be able to do for this content, each once.

@@ -9,16 +9,22 @@
 //!
 //! Source: RFC 9112 §3.2, RFC 3986 §6.2.2, adr/0013.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::model::{Action, Condition, ForwardPath, Pattern, Route, Segments, Site, When};
+use crate::networks::Networks;
 use crate::segment;
 use crate::template::MAX_SEGMENTS;
 
+mod explain;
 mod forward;
+mod known;
 mod normal;
 
+pub use explain::{Explained, NoPath, Passed, WhyNot};
+pub use known::Known;
 pub(crate) use normal::normal_path;
 
 /// A request that a route takes.
@@ -142,11 +148,7 @@ impl Site {
         holds: &dyn Fn(&Route) -> bool,
         received: &[u8],
     ) -> Option<(&Route, String)> {
-        let path = normal::normalise(received, self.merge_slashes);
-        let is_legal = |one: &[u8]| one.is_empty() || segment::is_legal_name(one);
-        if path.contains('%') && !path.as_bytes().split(|byte| *byte == b'/').all(is_legal) {
-            return None;
-        }
+        let path = self.normal(received)?;
         let mut accepts = |at: usize| self.routes.get(at).is_some_and(holds);
         let found = match self.routing.find(&path, &mut accepts) {
             Some(found) => self.routes.get(found?),
@@ -166,6 +168,17 @@ impl Site {
             (Action::Answer(_) | Action::Files(_) | Action::Redirect(_), _) => path.into_owned(),
         };
         Some((route, sent))
+    }
+}
+
+impl Site {
+    /// A path as the routes see it, unless it holds what is no legal name.
+    fn normal<'a>(&self, received: &'a [u8]) -> Option<Cow<'a, str>> {
+        let path = normal::normalise(received, self.merge_slashes);
+        let is_legal = |one: &[u8]| one.is_empty() || segment::is_legal_name(one);
+        let is_whole =
+            !path.contains('%') || path.as_bytes().split(|byte| *byte == b'/').all(is_legal);
+        is_whole.then_some(path)
     }
 }
 
@@ -224,23 +237,33 @@ impl Route {
 impl When {
     /// Whether a request has all that is asked for.
     fn holds(&self, query: Option<&[u8]>, facts: &dyn Facts) -> bool {
-        let has_key = |one: &Condition| {
-            pairs(query).any(|(key, value)| {
+        self.lacks(query, facts).is_none()
+    }
+
+    /// What a request lacks of all that is asked for: the first of it.
+    fn lacks(&self, query: Option<&[u8]>, facts: &dyn Facts) -> Option<WhyNot<'_>> {
+        let no_key = |one: &&Condition| {
+            !pairs(query).any(|(key, value)| {
                 let is_value = |wanted: &Arc<str>| segment::decodes_to(value, wanted);
                 key == one.name.as_bytes() && one.value.as_ref().is_none_or(is_value)
             })
         };
-        let has_header = |one: &Condition| facts.has_header(&one.name, one.value.as_deref());
-        let has_cookie = |one: &Condition| facts.has_cookie(&one.name, one.value.as_deref());
-        let is_there = |networks: &crate::networks::Networks| {
-            facts
-                .client()
-                .is_some_and(|client| networks.contains(client))
+        let no_header = |one: &&Condition| !facts.has_header(&one.name, one.value.as_deref());
+        let no_cookie = |one: &&Condition| !facts.has_cookie(&one.name, one.value.as_deref());
+        let is_elsewhere = |networks: &&Networks| {
+            let client = facts.client();
+            !client.is_some_and(|client| networks.contains(client))
         };
-        self.query.iter().all(has_key)
-            && self.headers.iter().all(has_header)
-            && self.cookies.iter().all(has_cookie)
-            && self.client.as_ref().is_none_or(is_there)
+        let query = self.query.iter().find(no_key).map(WhyNot::Query);
+        query
+            .or_else(|| self.headers.iter().find(no_header).map(WhyNot::Header))
+            .or_else(|| self.cookies.iter().find(no_cookie).map(WhyNot::Cookie))
+            .or_else(|| {
+                self.client
+                    .as_ref()
+                    .filter(is_elsewhere)
+                    .map(WhyNot::Client)
+            })
     }
 }
 

@@ -69,6 +69,12 @@ impl Gate {
         self.ceiling.load(Ordering::SeqCst)
     }
 
+    /// Whether one more may be taken where so many are.
+    #[must_use]
+    pub(crate) fn has_room(&self, count: u32) -> bool {
+        count < self.ceiling()
+    }
+
     /// Changes the ceiling; slots above a lower one stay until they are released.
     pub(crate) fn set_ceiling(&self, ceiling: u32) {
         self.ceiling.store(ceiling, Ordering::SeqCst);

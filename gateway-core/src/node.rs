@@ -153,6 +153,11 @@ impl LiveNode {
             addr: Arc::clone(&self.addr),
             is_in: self.is_in_rotation(),
             in_flight: self.in_flight(),
+            ceiling: self.gate.ceiling(),
+            may_take: self
+                .gate
+                .open_count()
+                .is_some_and(|count| self.gate.has_room(count)),
             consecutive_failures: health.consecutive_failures(),
             document: health.document().clone(),
             why: if is_drained {
@@ -250,6 +255,10 @@ pub struct NodeView {
     pub is_in: bool,
     /// Its requests in flight.
     pub in_flight: u32,
+    /// Requests that may be in flight on it at once.
+    pub ceiling: u32,
+    /// Whether a request that has not tried it would be given a slot.
+    pub may_take: bool,
     /// The longer of its two streaks of failures.
     pub consecutive_failures: u32,
     /// What it says about itself: `serving`, `node`, `shards`, `wire`, `version`.

@@ -364,7 +364,7 @@ fn survey<'a>(roster: &'a Roster, tried: &Tried) -> Survey<'a> {
         }
         found = Survey::Full;
         let is_better = best.is_none_or(|(least, oldest, _)| (in_flight, turn) < (least, oldest));
-        if in_flight < node.gate().ceiling() && is_better {
+        if node.gate().has_room(in_flight) && is_better {
             best = Some((in_flight, turn, node));
         }
     }

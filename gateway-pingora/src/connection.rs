@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_config::model::FailureStyle;
-use gateway_core::failure::Failure;
 use pingora_core::apps::{HttpServerApp, ServerApp};
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
@@ -20,7 +19,6 @@ use tokio::io::AsyncWriteExt;
 use crate::client::Client;
 use crate::clock;
 use crate::drain::Drain;
-use crate::gate::head::HeadFault;
 use crate::serving::Sites;
 use crate::step::answer::of_failure;
 use crate::stream::{Conn, HeadRefusal};
@@ -83,15 +81,8 @@ async fn wait(conn: &mut Conn, patience: Duration, drain: &Drain) -> bool {
 
 /// Answers a head that is no request, logs and counts it, and closes.
 async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: HeadRefusal) {
-    let failure = match refusal {
-        HeadRefusal::Closed => return,
-        HeadRefusal::Fields => Failure::FieldsTooLarge,
-        HeadRefusal::Head(HeadFault::TransferCoding) => Failure::UnknownCoding,
-        HeadRefusal::Head(fault) => Failure::Malformed {
-            because: fault.sentence(),
-        },
-        HeadRefusal::Line => Failure::LineTooLong,
-        HeadRefusal::Slow => Failure::HeadTooSlow,
+    let Some(failure) = refusal.failure() else {
+        return;
     };
     let serving = worker.shared.serving.load_full();
     let sites = serving.sites(&client.listening.name);

@@ -62,6 +62,8 @@ impl LivePool {
                 drained: one.is_drained,
                 ejected_until: None,
                 in_flight: one.in_flight,
+                ceiling: one.ceiling,
+                may_take: one.may_take,
                 requests: one.requests,
                 failures: one.failures,
                 latency: one.last_probe.map(|probe| probe.took),

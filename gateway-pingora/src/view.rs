@@ -81,6 +81,10 @@ pub struct NodeHealth {
     pub ejected_until: Option<SystemTime>,
     /// Its requests in flight.
     pub in_flight: u32,
+    /// Requests that may be in flight on it at once.
+    pub ceiling: u32,
+    /// Whether it would be given the next request.
+    pub may_take: bool,
     /// Requests it was asked, since it is known.
     pub requests: u64,
     /// Requests that found no connection to it, or lost it before an answer.

@@ -261,4 +261,5 @@ proptest! {
     }
 }
 
+mod explained;
 mod paths;

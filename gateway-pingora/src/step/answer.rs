@@ -20,7 +20,8 @@ use crate::ctx::Ctx;
 use crate::fields::carried;
 
 const OUTCOME: HeaderName = HeaderName::from_static("x-gateway-outcome");
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The id of the request, in every answer.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A body that is read to its end, unused, so that the connection can go on; in bytes.
 const LITTLE: u64 = 64 * 1024;
 /// How long that may take.

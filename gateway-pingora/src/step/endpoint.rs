@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use gateway_config::Endpoint;
 use gateway_core::node::NodeView;
 use http::Method;
 use http::header::{
@@ -18,7 +19,6 @@ use serde_json::Value;
 
 use crate::clock;
 use crate::ctx::{Admitted, Ctx};
-use crate::endpoint::Endpoint;
 use crate::pools::LivePool;
 use crate::serving::Shared;
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use gateway_config::Endpoint;
 use gateway_config::target::Unrouted;
 use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
@@ -10,7 +11,6 @@ use gateway_core::retry::Tries;
 use pingora_proxy::Session;
 
 use crate::ctx::{Ctx, Routed};
-use crate::endpoint::Endpoint;
 
 /// Who answers.
 pub(crate) enum Taken {
@@ -32,20 +32,13 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
     let request = session.req_header();
     let (method, target) = (request.method.as_str(), request.raw_path());
 
-    if served.site.endpoints.is_some()
-        && let Some(endpoint) = Endpoint::of(method, target)
-    {
+    if let Some(endpoint) = served.site.endpoint(method, target) {
         return Ok(Taken::ByUs(endpoint));
     }
     let matched = served
         .site
         .route(method, target)
-        .map_err(|unrouted| match unrouted {
-            Unrouted::NoSuchRoute => Failure::NoSuchRoute,
-            Unrouted::RefusedQuery { because, .. } => Failure::QueryRefused {
-                because: because.into(),
-            },
-        });
+        .map_err(|unrouted| failure(&unrouted));
     let matched = match matched {
         Ok(matched) => matched,
         Err(failure) => {
@@ -70,4 +63,14 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
         budget: Budget::new(ctx.started, route.budget),
     });
     Ok(Taken::ByPool)
+}
+
+/// What the client of a request is told that no route takes.
+pub(crate) fn failure(unrouted: &Unrouted<'_>) -> Failure {
+    match unrouted {
+        Unrouted::NoSuchRoute => Failure::NoSuchRoute,
+        Unrouted::RefusedQuery { because, .. } => Failure::QueryRefused {
+            because: (*because).into(),
+        },
+    }
 }

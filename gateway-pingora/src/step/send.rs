@@ -20,6 +20,9 @@ use crate::connections_out::{ConnectionsOut, Found};
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
 use crate::fields::carried;
 
+/// What is set whatever the client sent.
+pub(crate) static SET: [HeaderName; 5] = [HOST, VIA, FORWARDED_FOR, FORWARDED_PROTO, REQUEST_ID];
+
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -129,7 +132,7 @@ fn begin_to_wait(ctx: &mut Ctx) {
 }
 
 /// Fields that are always made here.
-fn is_ours(name: &HeaderName) -> bool {
+pub(crate) fn is_ours(name: &HeaderName) -> bool {
     [
         HOST,
         CONTENT_LENGTH,

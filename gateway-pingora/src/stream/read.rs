@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Buf;
 use gateway_config::model::HeadLimits;
+use gateway_core::failure::Failure;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 use super::{Conn, Io};
@@ -58,6 +59,22 @@ pub(crate) enum HeadRefusal {
     Line,
     /// The head took too long: 408.
     Slow,
+}
+
+impl HeadRefusal {
+    /// What the client is told; `None`: nobody is there.
+    pub(crate) fn failure(self) -> Option<Failure> {
+        match self {
+            HeadRefusal::Closed => None,
+            HeadRefusal::Fields => Some(Failure::FieldsTooLarge),
+            HeadRefusal::Head(HeadFault::TransferCoding) => Some(Failure::UnknownCoding),
+            HeadRefusal::Head(fault) => Some(Failure::Malformed {
+                because: fault.sentence(),
+            }),
+            HeadRefusal::Line => Some(Failure::LineTooLong),
+            HeadRefusal::Slow => Some(Failure::HeadTooSlow),
+        }
+    }
 }
 
 impl From<ScanFault> for HeadRefusal {

@@ -9,20 +9,20 @@ use crate::networks::{self, Networks};
 use crate::snapshot::Snapshot;
 use crate::spelling::Spelling;
 
-fn exact(path: &str) -> Pattern {
+pub(super) fn exact(path: &str) -> Pattern {
     Pattern::Exact(path.into())
 }
 
-fn prefix(path: &str) -> Pattern {
+pub(super) fn prefix(path: &str) -> Pattern {
     Pattern::Prefix(path.into())
 }
 
-fn of(name: &str, pattern: Pattern) -> Route {
+pub(super) fn of(name: &str, pattern: Pattern) -> Route {
     Route::new(name.into(), pattern, "p".into())
 }
 
 /// The site as a snapshot has it, and the same without a look-up.
-fn served(mut routes: Vec<Route>) -> (Site, Site) {
+pub(super) fn served(mut routes: Vec<Route>) -> (Site, Site) {
     sort(&mut routes);
     let plain = site(Segments::Normalised, routes);
     let mut model = Model::new();

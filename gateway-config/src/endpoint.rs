@@ -1,8 +1,10 @@
-//! The paths a site answers itself.
+//! The paths that the gateway answers itself, at a site that says so.
+
+use crate::model::Site;
 
 /// What the gateway answers itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Endpoint {
+pub enum Endpoint {
     /// `/health`: the process runs.
     Health,
     /// `/metrics`: its counters.
@@ -11,9 +13,18 @@ pub(crate) enum Endpoint {
     Ready,
 }
 
+impl Site {
+    /// The endpoint that this request is for, if the site has endpoints. Asked before any route.
+    #[must_use]
+    pub fn endpoint(&self, method: &str, target: &[u8]) -> Option<Endpoint> {
+        self.endpoints.as_ref()?;
+        Endpoint::of(method, target)
+    }
+}
+
 impl Endpoint {
     /// The endpoint with exactly this raw path, for GET and HEAD.
-    pub(crate) fn of(method: &str, target: &[u8]) -> Option<Self> {
+    fn of(method: &str, target: &[u8]) -> Option<Self> {
         let path = target
             .split(|&byte| byte == b'?')
             .next()
