@@ -19,7 +19,7 @@ use http::header::{
 use crate::fields::carried;
 use crate::gate::head::judge;
 use crate::gate::scan::Scan;
-use crate::step::{answer, route, send};
+use crate::step::{admit, answer, route, send};
 use crate::stream::HeadRefusal;
 
 /// An answer of the gateway's own that is a refusal.
@@ -77,6 +77,12 @@ pub fn refused(
     passed().err()?.failure().map(|failure| of(&failure))
 }
 
+/// The host that a site is looked for under, out of an authority.
+#[must_use]
+pub fn host(authority: &str) -> &str {
+    admit::name(authority)
+}
+
 /// What the client of a request is told that no route takes.
 #[must_use]
 pub fn unrouted(unrouted: &Unrouted<'_>) -> Refusal {
@@ -129,13 +135,15 @@ pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
     let gone = there
         .keys()
         .filter(|name| !travels.contains(name) && !is_renewed(name));
+    let mut removed: Vec<String> = gone.map(ToString::to_string).collect();
+    removed.sort();
     let set = send::SET.iter().map(HeaderName::as_str);
     Fields {
         set: set
             .chain(edits.set.iter().map(|(name, _)| &**name))
             .map(str::to_owned)
             .collect(),
-        removed: gone.map(ToString::to_string).collect(),
+        removed,
     }
 }
 
@@ -221,8 +229,7 @@ mod tests {
             ("Content-Length", "3"),
             ("X-Forwarded-For", "9.9.9.9"),
         ]);
-        let mut told = sent(&site, &route(), &given);
-        told.removed.sort();
+        let told = sent(&site, &route(), &given);
         assert_eq!(told.removed, ["connection", "upgrade", "x-b"]);
         assert!(told.set.contains(&"x-forwarded-for".to_owned()), "{told:?}");
         let mut tunnel = route();

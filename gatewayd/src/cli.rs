@@ -12,11 +12,17 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use gateway_config::value;
 
+mod asked;
+mod diff;
 mod process;
 mod running;
 
+pub(crate) use asked::{Of, Trace};
+pub(crate) use diff::{Compared, Diff};
 pub(crate) use process::{Address, Control, Process};
-pub(crate) use running::{Count, Drain, Reach, Reload, Rollback, Snapshots, Status, Stop, Workers};
+pub(crate) use running::{
+    Count, Drain, Reach, Reload, Rollback, Running, Snapshots, Status, Stop, Workers,
+};
 
 /// The name under which the binary is a front door and nothing else.
 const DROP_IN: &str = "bigproxy";
@@ -50,7 +56,7 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Print what differs between two configurations, by what the change costs
     #[command(
-        after_help = "Examples:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml\n  gatewayd diff --old a.toml conf.d --new b.toml conf.d"
+        after_help = "Examples:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml\n  gatewayd diff --old a.toml conf.d --new b.toml conf.d\n  gatewayd diff --running --state-dir /var/lib/gateway gateway.toml"
     )]
     Diff(Diff),
     /// Print the page about the settings
@@ -62,7 +68,7 @@ pub(crate) enum Command {
     /// Print a configuration with everything spelled out
     #[command(
         subcommand_precedence_over_arg = true,
-        after_help = "Examples:\n  gatewayd effective --origin gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001"
+        after_help = "Examples:\n  gatewayd effective --origin gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001\n  gatewayd effective --running --state-dir /var/lib/gateway"
     )]
     Effective(Effective),
     /// Explain the code of a diagnostic
@@ -96,6 +102,11 @@ pub(crate) enum Command {
     /// Let a running process end: requests in flight end first
     #[command(after_help = "Example:\n  gatewayd stop --state-dir /var/lib/gateway")]
     Stop(Stop),
+    /// Print the way a request would go, and why; nothing is sent
+    #[command(
+        after_help = "Examples:\n  gatewayd trace GET https://shop.example/cart?x=1 --state-dir /var/lib/gateway\n  gatewayd trace GET http://shop.example/cart -H 'cookie: beta=1' --from 192.0.2.7 --config gateway.toml"
+    )]
+    Trace(Trace),
     /// Let a node of a running process into rotation again
     #[command(after_help = "Example:\n  gatewayd undrain shop/a --state-dir /var/lib/gateway")]
     Undrain(Drain),
@@ -128,26 +139,6 @@ pub(crate) struct Completions {
     pub(crate) shell: Shell,
 }
 
-/// `diff`.
-#[derive(Debug, Args)]
-pub(crate) struct Diff {
-    /// The configuration there is: a file, or a folder of them
-    #[arg(value_name = "OLD", required_unless_present = "old_files")]
-    old: Option<PathBuf>,
-    /// The one to come
-    #[arg(value_name = "NEW", required_unless_present = "new_files")]
-    new: Option<PathBuf>,
-    /// The configuration there is, where it is several files or folders
-    #[arg(long = "old", value_name = "FILE", num_args = 1.., conflicts_with = "old")]
-    old_files: Vec<PathBuf>,
-    /// The one to come, where it is several
-    #[arg(long = "new", value_name = "FILE", num_args = 1.., conflicts_with = "new")]
-    new_files: Vec<PathBuf>,
-    /// For people, or for programs
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-}
-
 /// `effective`.
 #[derive(Debug, Args)]
 pub(crate) struct Effective {
@@ -156,6 +147,8 @@ pub(crate) struct Effective {
     /// Say behind each setting where it was written; what a route takes from its pool is a default
     #[arg(long, global = true)]
     pub(crate) origin: bool,
+    #[command(flatten)]
+    pub(crate) running: Running,
 }
 
 /// What `check` and `effective` look at: files, or a front door's flags.
@@ -326,18 +319,17 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
             served.door.absent.refuse()?;
             served.process.is_whole()?;
         }
-        Command::Check(Check { subject, .. }) | Command::Effective(Effective { subject, .. }) => {
-            if let Some(Door::FrontDoor(door)) = &subject.door {
-                door.absent.refuse()?;
-            }
-            subject.is_one()?;
+        Command::Check(check) => check.subject.is_one()?,
+        Command::Diff(diff) => diff.is_one()?,
+        Command::Effective(effective) => {
+            effective.subject.is_one()?;
+            effective.is_of_one()?;
         }
         Command::Run(run) => {
             run.process.is_whole()?;
             run.has_state()?;
         }
         Command::Completions(_)
-        | Command::Diff(_)
         | Command::Document
         | Command::Drain(_)
         | Command::Explain(_)
@@ -347,6 +339,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
         | Command::Snapshots(_)
         | Command::Status(_)
         | Command::Stop(_)
+        | Command::Trace(_)
         | Command::Undrain(_)
         | Command::Workers(_) => {}
     }
@@ -409,6 +402,9 @@ impl Run {
 
 impl Subject {
     fn is_one(&self) -> Result<(), clap::Error> {
+        if let Some(Door::FrontDoor(door)) = &self.door {
+            door.absent.refuse()?;
+        }
         if self.door.is_some() && !(self.paths.is_empty() && self.config.is_empty()) {
             let said = "files or a front door's flags, not both";
             return Err(Cli::command().error(ErrorKind::ArgumentConflict, said));
@@ -429,13 +425,22 @@ impl Subject {
     }
 }
 
-impl Diff {
-    /// The two configurations to compare: the one there is, and the one to come.
-    pub(crate) fn given(self) -> (Given, Given) {
-        let one = |file: Option<PathBuf>, files: Vec<PathBuf>| {
-            Given::Files(file.into_iter().chain(files).collect())
+impl Effective {
+    fn is_of_one(&self) -> Result<(), clap::Error> {
+        let Subject {
+            paths,
+            config,
+            door,
+        } = &self.subject;
+        let has_files = !(paths.is_empty() && config.is_empty());
+        let said = match self.running.reach() {
+            Some(_) if has_files || door.is_some() => {
+                "what a running process serves, or a configuration, not both"
+            }
+            Some(_) if self.origin => "--origin is for files: a process does not keep their lines",
+            Some(_) | None => return Ok(()),
         };
-        (one(self.old, self.old_files), one(self.new, self.new_files))
+        Err(Cli::command().error(ErrorKind::ArgumentConflict, said))
     }
 }
 
@@ -467,7 +472,7 @@ impl Absent {
 mod tests {
     use super::*;
 
-    fn reads(line: &str) -> Result<Command, clap::Error> {
+    pub(super) fn reads(line: &str) -> Result<Command, clap::Error> {
         read(line.split(' ').map(OsString::from))
     }
 
@@ -564,15 +569,12 @@ mod tests {
     }
 
     #[test]
-    fn each_side_of_a_comparison_may_be_several_files() {
-        for line in ["a b", "--old a --new b", "a --new b"] {
-            assert!(reads(&format!("gatewayd diff {line}")).is_ok(), "{line}");
-        }
-        for line in ["", "a", "a b c", "--old a", "a b --new c"] {
-            assert!(
-                reads(format!("gatewayd diff {line}").trim()).is_err(),
-                "{line}"
-            );
+    fn what_a_process_serves_has_no_files() {
+        let running = "gatewayd effective --running --state-dir d";
+        assert!(reads(running).is_ok());
+        for more in ["x.toml", "--config x.toml", "--origin", "--control unix:s"] {
+            let refused = reads(&format!("{running} {more}")).unwrap_err();
+            assert_eq!(refused.exit_code(), 2, "{more}");
         }
     }
 }

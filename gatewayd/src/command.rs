@@ -13,6 +13,7 @@ mod explain;
 mod front_door;
 mod run;
 mod schema;
+mod trace;
 
 /// Does what was asked.
 pub(crate) fn dispatch(command: Command) -> Exit {
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(command: Command) -> Exit {
         Command::Snapshots(snapshots) => ctl::snapshots(&snapshots),
         Command::Status(status) => ctl::status(&status),
         Command::Stop(stop) => ctl::stop(&stop),
+        Command::Trace(trace) => trace::run(&trace),
         Command::Undrain(node) => ctl::drain(&node, false),
         Command::Workers(workers) => ctl::workers(&workers),
     }

@@ -7,6 +7,7 @@ use mimalloc::MiMalloc;
 use crate::exit::Exit;
 
 mod access_file;
+mod changes;
 mod cli;
 mod clock;
 mod command;
@@ -22,6 +23,7 @@ mod render;
 mod signals;
 mod state;
 mod systemd;
+mod trace;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;

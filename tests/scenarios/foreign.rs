@@ -18,6 +18,8 @@ const WORKERS: &str = "pingora.panel.gateway.v1.GatewayRuntime/SetWorkerCount";
 const RELOAD: &str = "pingora.panel.gateway.v1.GatewayRuntime/ReloadDataPlane";
 const APPLY: &str = "gateway.control.v1.GatewayConfig/Apply";
 const ACTIVE: &str = "gateway.control.v1.GatewayConfig/GetActive";
+const TRACE: &str = "gateway.control.v1.GatewayConfig/Trace";
+const COMPARE: &str = "gateway.control.v1.GatewayConfig/Compare";
 const HEALTH: &str = "grpc.health.v1.Health/Check";
 
 fn text(wait: &str) -> String {
@@ -212,4 +214,48 @@ fn over_tcp_only_an_admitted_name_is_heard() {
         .parse()
         .unwrap();
     assert!(refused >= 3, "{plane}");
+}
+
+#[test]
+#[ignore = "needs a Python with grpcio: cargo xtask test"]
+fn a_request_is_traced_and_a_configuration_is_compared() {
+    let (_door, client) = opens(Plan::configured(&text("1s")));
+    let url = "http://any.example/a?b=1";
+    let asked = json!({ "method": "GET", "url": url, "headers": [{ "name": "TE", "value": "x" }] });
+    let told = client.calls(TRACE, &asked);
+    assert_eq!(told["site_found_by"], "FOUND_BY_DEFAULT", "{told}");
+    assert_eq!(told["taken"]["path_and_query"], "/a?b=1", "{told}");
+    assert_eq!(told["taken"]["nodes"][0]["may_take"], false, "{told}");
+    let removed = &told["taken"]["request_fields"]["removed"];
+    assert_eq!(*removed, json!(["te"]), "{told}");
+
+    let many = vec![json!({ "name": "a", "value": "b" }); 257];
+    for odd in [
+        json!({}),
+        json!({ "method": "GET", "url": "/a" }),
+        json!({ "method": "GET", "url": url, "headers": many }),
+        json!({ "method": "GET", "url": url, "client": "here" }),
+        json!({ "method": "GET", "url": url, "listener": "none" }),
+        json!({ "method": "GET", "url": format!("{url}{}", "x".repeat(17_000)) }),
+    ] {
+        let refused = client.calls(TRACE, &odd);
+        assert_eq!(refused["code"], "INVALID_ARGUMENT", "{refused}");
+        assert_eq!(refused["details"][0]["reason"], "INVALID_CALL", "{refused}");
+    }
+
+    let documents = |text: &str| json!({ "documents": [{ "toml": text }] });
+    let same = client.calls(COMPARE, &documents(&text("1s")));
+    assert_eq!(
+        (&same["is_read"], &same["changes"]),
+        (&json!(true), &json!([])),
+        "{same}"
+    );
+    let other = client.calls(COMPARE, &documents(&text("2s")));
+    assert_eq!(other["changes"][0]["cost"], "at once", "{other}");
+    assert_eq!(other["changes"][0]["new"], "\"2s\"", "{other}");
+    let broken = client.calls(COMPARE, &documents("[drian]\nx = 1\n"));
+    assert_eq!(broken["is_read"], false, "{broken}");
+    assert_eq!(broken["diagnostics"][0]["code"], "G0002", "{broken}");
+    let none = client.calls(COMPARE, &json!({}));
+    assert_eq!(none["code"], "INVALID_ARGUMENT", "{none}");
 }

@@ -29,4 +29,5 @@ mod rotation;
 mod selection;
 mod supervision;
 mod tls;
+mod trace;
 mod upgrade;

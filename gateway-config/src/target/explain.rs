@@ -107,7 +107,9 @@ impl Site {
                 let path = self.normal(received).ok_or(NoPath::Illegal)?;
                 // Nothing is accepted, so every route that has the path is asked about.
                 let mut note = |at: usize| {
-                    takes.get_mut(at).map(|takes| *takes = true);
+                    if let Some(takes) = takes.get_mut(at) {
+                        *takes = true;
+                    }
                     false
                 };
                 if self.routing.find(&path, &mut note).is_none() {

@@ -55,9 +55,14 @@ fn host(session: &Session) -> String {
             .and_then(|host| host.to_str().ok())
             .unwrap_or(""),
     };
-    let name = match authority.rfind(':') {
+    let name = name(authority);
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+}
+
+/// The host of an authority, without the port.
+pub(crate) fn name(authority: &str) -> &str {
+    match authority.rfind(':') {
         Some(colon) if !authority.ends_with(']') => authority.get(..colon).unwrap_or(authority),
         _ => authority,
-    };
-    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+    }
 }

@@ -19,6 +19,20 @@ pub(crate) struct Reach {
     state_dir: Option<PathBuf>,
 }
 
+/// A running process instead of a file.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Running {
+    /// What a running process serves
+    #[arg(long, requires = "where")]
+    running: bool,
+    /// The socket of the running process
+    #[arg(long, value_name = "unix:PATH", value_parser = unix, group = "where", requires = "running")]
+    control: Option<PathBuf>,
+    /// The state directory of the running process, where its socket is
+    #[arg(long, value_name = "DIR", group = "where", requires = "running")]
+    state_dir: Option<PathBuf>,
+}
+
 /// `status`.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
@@ -104,7 +118,20 @@ pub(crate) struct Stop {
     pub(crate) reach: Reach,
 }
 
+impl Running {
+    /// Where the process is, where one is meant.
+    pub(crate) fn reach(&self) -> Option<Reach> {
+        let (control, state_dir) = (self.control.clone(), self.state_dir.clone());
+        self.running.then_some(Reach { control, state_dir })
+    }
+}
+
 impl Reach {
+    /// The process with this socket, or with this state directory.
+    pub(super) fn of(control: Option<PathBuf>, state_dir: Option<PathBuf>) -> Self {
+        Self { control, state_dir }
+    }
+
     /// The socket of the process.
     pub(crate) fn socket(&self) -> PathBuf {
         match (&self.control, &self.state_dir) {
@@ -114,7 +141,7 @@ impl Reach {
     }
 }
 
-fn unix(text: &str) -> Result<PathBuf, String> {
+pub(super) fn unix(text: &str) -> Result<PathBuf, String> {
     match address(text) {
         Ok(Address::Unix(path)) => Ok(path),
         Ok(Address::Tcp(_)) => Err("this command speaks to a Unix socket: unix:PATH".to_owned()),

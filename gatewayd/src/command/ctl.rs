@@ -3,14 +3,14 @@
 //! Decides nothing: the process does. Exit 1 where it refuses a configuration, 2 where nobody
 //! answers or the question makes no sense.
 
-use crate::cli::{Count, Drain, Format, Reload, Rollback, Snapshots, Status, Stop, Workers};
+use crate::cli::{Count, Drain, Format, Reach, Reload, Rollback, Snapshots, Status, Stop, Workers};
 use crate::exit::Exit;
 use crate::proto::{config, runtime};
 
 use super::print;
 
 mod client;
-mod json;
+pub(super) mod json;
 mod table;
 mod words;
 
@@ -37,6 +37,53 @@ pub(super) fn rollback(rollback: &Rollback) -> Exit {
         let request = config::RollbackRequest { number };
         let answer = client.config().rollback(request).await?.into_inner();
         Ok(changed(answer.change, rollback.format))
+    })
+}
+
+/// What a running process serves, spelled out, as `gatewayd effective` prints it.
+pub(super) fn effective(reach: &Reach) -> Exit {
+    ask(reach, async |client: Client| {
+        let request = config::GetActiveRequest {};
+        let answer = client.config().get_active(request).await?.into_inner();
+        Ok(print(&answer.toml))
+    })
+}
+
+/// What differs between what a running process serves and a text.
+pub(super) fn compare(
+    reach: &Reach,
+    toml: String,
+    show: impl FnOnce(&[config::ChangedSetting]) -> Exit,
+) -> Exit {
+    ask(reach, async |client: Client| {
+        let document = config::Document {
+            name: String::new(),
+            toml,
+        };
+        let documents = vec![document];
+        let request = config::CompareRequest { documents };
+        let answer = client.config().compare(request).await?.into_inner();
+        if answer.is_read {
+            return Ok(show(&answer.changes));
+        }
+        for one in &answer.diagnostics {
+            eprintln!(
+                "gatewayd: the process reads it otherwise: [{}] {}",
+                one.code, one.title
+            );
+        }
+        Ok(Exit::Configuration)
+    })
+}
+
+/// What a running process would do with a request.
+pub(super) fn trace(
+    reach: &Reach,
+    request: config::TraceRequest,
+    show: impl FnOnce(&config::TraceResponse) -> Exit,
+) -> Exit {
+    ask(reach, async |client: Client| {
+        Ok(show(&client.config().trace(request).await?.into_inner()))
     })
 }
 

@@ -1,42 +1,42 @@
-//! `gatewayd diff OLD NEW`: what a change is, by what it costs.
-//!
-//! Compares what would be served, not what is written: spelling a default out changes nothing.
+//! `gatewayd diff`: what a change is, by what it costs, between two configurations or from what a
+//! running process serves.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use gateway_config::Snapshot;
-use gateway_config::cost::Cost;
-use gateway_config::effective::{to_shown_toml, to_toml};
 use serde_json::json;
 
-use super::print;
-use crate::cli::{Diff, Format, Given};
-use crate::entries::{Piece, pieces};
+use super::{ctl, print};
+use crate::changes;
+use crate::cli::{Compared, Diff, Format, Given};
 use crate::exit::Exit;
 use crate::origin::Outcome;
+use crate::proto::config::ChangedSetting;
 use crate::render;
 
-/// One setting that is not what it was; absent before or after, where its table comes or goes.
-#[derive(Debug, PartialEq, Eq)]
-struct Change {
-    cost: Cost,
-    path: Vec<String>,
-    old: Option<String>,
-    new: Option<String>,
-}
-
-/// Prints the changes; findings in either file go to the standard error.
+/// Prints the changes; findings in a file go to the standard error.
 pub(super) fn run(diff: Diff) -> Exit {
     let format = diff.format;
-    let (old, new) = diff.given();
-    let (Some(old), Some(new)) = (load(&old), load(&new)) else {
-        return Exit::Configuration;
-    };
-    let changes = between(&old, &new);
+    match diff.given() {
+        Compared::Files(old, new) => match (load(&old), load(&new)) {
+            (Some(old), Some(new)) => {
+                let changes = changes::between(&old, &new).into_iter();
+                show(&changes.map(Into::into).collect::<Vec<_>>(), format)
+            }
+            (None, _) | (_, None) => Exit::Configuration,
+        },
+        Compared::Running(reach, new) => match load(&new) {
+            // One text holds all of it, whatever files it was read from.
+            Some(new) => ctl::compare(&reach, new.canonical(), |changes| show(changes, format)),
+            None => Exit::Configuration,
+        },
+    }
+}
+
+fn show(changes: &[ChangedSetting], format: Format) -> Exit {
     print(&match format {
-        Format::Json => document(&changes),
-        Format::Text => text(&changes),
+        Format::Json => document(changes),
+        Format::Text => text(changes),
     })
 }
 
@@ -51,84 +51,15 @@ fn load(given: &Given) -> Option<Snapshot> {
     }
 }
 
-fn between(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
-    let mut old = entries(old);
-    let mut changes = Vec::new();
-    for (path, value) in entries(new) {
-        let before = old.remove(&path);
-        if before.as_ref() != Some(&value) {
-            changes.push(Change {
-                cost: Cost::of(&path),
-                path,
-                old: before.map(|value| value.shown),
-                new: Some(value.shown),
-            });
-        }
-    }
-    changes.extend(old.into_iter().map(|(path, value)| Change {
-        cost: Cost::of(&path),
-        path,
-        old: Some(value.shown),
-        new: None,
-    }));
-    whole_listeners(&mut changes);
-    changes.sort_by(|a, b| (a.cost, &a.path).cmp(&(b.cost, &b.path)));
-    changes
-}
-
-/// A listener that comes or goes does so with all its settings, whatever each of them would cost.
-fn whole_listeners(changes: &mut [Change]) {
-    let is_whole = |one: &&Change| one.old.is_none() || one.new.is_none();
-    let binds = changes.iter().filter(is_whole).map(|one| &one.path);
-    let names: Vec<String> = binds
-        .filter_map(|path| match path.as_slice() {
-            [table, name, key] if table == "listeners" && key == "bind" => Some(name.clone()),
-            _ => None,
-        })
-        .collect();
-    for one in changes {
-        let is_listener = one.path.first().is_some_and(|table| table == "listeners");
-        if is_listener && one.path.get(1).is_some_and(|name| names.contains(name)) {
-            one.cost = Cost::Rebind;
-        }
-    }
-}
-
-/// What a setting is, and what of it is shown: values that are secret are compared all the same.
-#[derive(Debug, PartialEq, Eq)]
-struct Value {
-    real: String,
-    shown: String,
-}
-
-fn entries(snapshot: &Snapshot) -> BTreeMap<Vec<String>, Value> {
-    // The same settings in the same order; only what some of them are differs.
-    let real = settings(&to_toml(snapshot.model()));
-    let shown = settings(&to_shown_toml(snapshot.model()));
-    real.into_iter()
-        .zip(shown)
-        .map(|((path, real), (_, shown))| (path, Value { real, shown }))
-        .collect()
-}
-
-fn settings(text: &str) -> Vec<(Vec<String>, String)> {
-    let all = pieces(text).into_iter();
-    all.filter_map(|piece| match piece {
-        Piece::Setting(entry, _) => Some((entry.path, entry.value)),
-        Piece::Other(_) => None,
-    })
-    .collect()
-}
-
-fn text(changes: &[Change]) -> String {
+fn text(changes: &[ChangedSetting]) -> String {
     let mut text = String::new();
     let mut last = None;
     for one in changes {
-        if last != Some(one.cost) {
+        if last != Some(&one.cost) {
             let gap = if last.is_some() { "\n" } else { "" };
             // Writing to a String does not fail.
-            let _ = writeln!(text, "{gap}{}:", one.cost.title());
-            last = Some(one.cost);
+            let _ = writeln!(text, "{gap}{}:", one.cost);
+            last = Some(&one.cost);
         }
         let path = one.path.join(".");
         let _ = match (&one.old, &one.new) {
@@ -140,11 +71,11 @@ fn text(changes: &[Change]) -> String {
     text
 }
 
-fn document(changes: &[Change]) -> String {
+fn document(changes: &[ChangedSetting]) -> String {
     let all: Vec<serde_json::Value> = changes
         .iter()
         .map(|one| {
-            let mut fields = json!({ "cost": one.cost.title(), "path": one.path });
+            let mut fields = json!({ "cost": one.cost, "path": one.path });
             for (key, value) in [("old", &one.old), ("new", &one.new)] {
                 if let (Some(fields), Some(value)) = (fields.as_object_mut(), value) {
                     fields.insert(key.to_owned(), json!(value));
@@ -156,20 +87,21 @@ fn document(changes: &[Change]) -> String {
     format!("{:#}\n", json!({ "changes": all }))
 }
 
-/// The configurations of the properties of `gateway-config`.
-#[cfg(test)]
-#[path = "../../../gateway-config/tests/properties/tables.rs"]
-mod tables;
-
 #[cfg(test)]
 mod tests {
     use gateway_config::{Sources, load_source};
-    use proptest::prelude::*;
 
     use super::*;
 
     const PLAIN: &str = "[listeners.a]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = \"a\"\n\
                          pool = \"p\"\n[pools.p]\nnodes = [\"127.0.0.1:81\"]\n";
+
+    fn between(old: &Snapshot, new: &Snapshot) -> Vec<ChangedSetting> {
+        changes::between(old, new)
+            .into_iter()
+            .map(Into::into)
+            .collect()
+    }
 
     fn snapshot(text: &str) -> Snapshot {
         loaded(text).unwrap()
@@ -181,16 +113,6 @@ mod tests {
         load_source(id, &mut sources)
             .ok()
             .map(|loaded| loaded.snapshot)
-    }
-
-    proptest! {
-        #[test]
-        fn no_configuration_differs_from_itself(one in tables::tables(), other in tables::tables()) {
-            let (Some(one), Some(other)) = (loaded(&one), loaded(&other)) else { return Ok(()) };
-            prop_assert_eq!(between(&one, &one), []);
-            prop_assert_eq!(between(&one, &other).is_empty(), one == other);
-            prop_assert_eq!(between(&one, &other).len(), between(&other, &one).len());
-        }
     }
 
     #[test]
@@ -208,33 +130,6 @@ mod tests {
              restart:\n  ~ logs.access: \"stdout\" → \"off\"\n"
         );
         assert!(document(&changes).contains("\"cost\": \"new connections\""));
-    }
-
-    #[test]
-    fn a_listener_that_comes_or_goes_is_a_rebind_as_a_whole() {
-        let more = "[listeners.b]\nbind = \"127.0.0.1:83\"\n".to_owned() + PLAIN;
-        for (old, new) in [(PLAIN, more.as_str()), (&more, PLAIN)] {
-            let changes = between(&snapshot(old), &snapshot(new));
-            assert!(changes.len() > 10);
-            assert!(
-                changes.iter().all(|one| one.cost == Cost::Rebind),
-                "{changes:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn nothing_differs_from_itself() {
-        for file in [
-            include_str!("../../../tests/config/door.effective.toml"),
-            include_str!("../../../tests/config/edge.effective.toml"),
-            include_str!("../../../tests/config/furnished.toml"),
-            PLAIN,
-        ] {
-            let one = snapshot(file);
-            assert_eq!(between(&one, &one), []);
-            assert_eq!(between(&one, &snapshot(&to_toml(one.model()))), []);
-        }
     }
 
     #[test]

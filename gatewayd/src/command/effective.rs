@@ -4,7 +4,7 @@ use gateway_config::effective::to_shown_toml;
 use gateway_config::settings::{Kind, SETTINGS, Setting};
 use gateway_config::{Loaded, Origins, Place, Sources};
 
-use super::print;
+use super::{ctl, print};
 use crate::cli::Effective;
 use crate::entries::{Piece, pieces};
 use crate::exit::Exit;
@@ -13,6 +13,9 @@ use crate::render;
 
 /// Prints what would be served; findings go to the standard error.
 pub(super) fn run(effective: Effective) -> Exit {
+    if let Some(reach) = effective.running.reach() {
+        return ctl::effective(&reach);
+    }
     let with_origin = effective.origin;
     let Outcome { sources, result } = effective.subject.given().load();
     match result {

@@ -10,10 +10,12 @@ use tonic::{Request, Response, Status};
 use super::calls_runtime::{asked, refused};
 use super::watch::Watched;
 use super::{convert, refusal};
+use crate::changes;
 use crate::origin::Outcome;
 use crate::proto::config::gateway_config_server::GatewayConfig;
 use crate::proto::config::*;
 use crate::reload::{Findings, Reload};
+use crate::trace::{Running, Traced};
 
 /// What the calls are about.
 pub(super) struct Calls {
@@ -75,6 +77,32 @@ impl GatewayConfig for Calls {
         }))
     }
 
+    async fn compare(
+        &self,
+        request: Request<CompareRequest>,
+    ) -> Result<Response<CompareResponse>, Status> {
+        let documents = documents(request.into_inner().documents)?;
+        let active = self.reload.snapshot();
+        let compared = tokio::task::spawn_blocking(move || {
+            let Outcome { sources, result } = Outcome::of(&documents);
+            match result {
+                Ok(loaded) => CompareResponse {
+                    is_read: true,
+                    changes: changes::between(&active, &loaded.snapshot)
+                        .into_iter()
+                        .map(Into::into)
+                        .collect(),
+                    diagnostics: Vec::new(),
+                },
+                Err(found) => CompareResponse {
+                    diagnostics: convert::diagnostics(&Findings { found, sources }),
+                    ..CompareResponse::default()
+                },
+            }
+        });
+        Ok(Response::new(compared.await.map_err(bug)?))
+    }
+
     async fn list_snapshots(
         &self,
         _: Request<ListSnapshotsRequest>,
@@ -97,8 +125,26 @@ impl GatewayConfig for Calls {
         Ok(Response::new(RollbackResponse { change }))
     }
 
-    async fn trace(&self, _: Request<TraceRequest>) -> Result<Response<TraceResponse>, Status> {
-        Err(Status::unimplemented("trace"))
+    async fn trace(
+        &self,
+        request: Request<TraceRequest>,
+    ) -> Result<Response<TraceResponse>, Status> {
+        let reload = Arc::clone(&self.reload);
+        let request = request.into_inner();
+        let traced = move || {
+            let running = Running {
+                pools: reload.pools(),
+                listeners: reload.data_plane().listeners,
+            };
+            let traced = Traced {
+                snapshot: &reload.snapshot(),
+                running: Some(running),
+            };
+            traced.answer(&request)
+        };
+        let told = tokio::task::spawn_blocking(traced).await.map_err(bug)?;
+        let told = told.map_err(|odd| refusal::invalid(&odd.to_string()))?;
+        Ok(Response::new(told))
     }
 
     type WatchStream = Pin<Box<dyn Stream<Item = Result<Event, Status>> + Send>>;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::proto::{DESCRIBED, runtime};
 
 /// One message, over several lines.
-pub(super) fn document<M: prost::Message + prost::Name>(message: &M) -> String {
+pub(in crate::command) fn document<M: prost::Message + prost::Name>(message: &M) -> String {
     format!("{:#}\n", value(message))
 }
 
