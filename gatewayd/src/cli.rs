@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Stop(Stop),
     /// Print the way a request would go, and why; nothing is sent
     #[command(
-        after_help = "Examples:\n  gatewayd trace GET https://shop.example/cart?x=1 --state-dir /var/lib/gateway\n  gatewayd trace GET http://shop.example/cart -H 'cookie: beta=1' --from 192.0.2.7 --config gateway.toml"
+        after_help = "Examples:\n  gatewayd trace GET 'https://shop.example/cart?x=1' --state-dir /var/lib/gateway\n  gatewayd trace GET http://shop.example/cart -H 'cookie: beta=1' --from 192.0.2.7 --config gateway.toml"
     )]
     Trace(Trace),
     /// Let a node of a running process into rotation again

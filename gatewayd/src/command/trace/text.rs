@@ -146,3 +146,67 @@ fn line(text: &mut String, what: &str, value: &str) {
     // Writing to a String does not fail.
     let _ = writeln!(text, "{what:COLUMN$} {value}");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_reads_downward() {
+        let considered = |route: &str, why_not: &str| Considered {
+            route: route.to_owned(),
+            takes: why_not.is_empty(),
+            why_not: why_not.to_owned(),
+        };
+        let node = Candidate {
+            node: "a".to_owned(),
+            address: "127.0.0.1:81".to_owned(),
+            may_take: Some(false),
+            state: "drained".to_owned(),
+            in_flight: Some(2),
+            weight: 1,
+            backup: true,
+        };
+        let taken = Taken {
+            action: "pool".to_owned(),
+            path_and_query: "/a".to_owned(),
+            pool: "p".to_owned(),
+            nodes: vec![node],
+            request_fields: Some(ChangedFields {
+                set: vec!["host".to_owned(), "via".to_owned()],
+                removed: Vec::new(),
+            }),
+            ..Taken::default()
+        };
+        let mut told = TraceResponse {
+            listener: "web".to_owned(),
+            authority: "shop.example".to_owned(),
+            site: "shop".to_owned(),
+            routes: vec![considered("other", "has other paths"), considered("a", "")],
+            routes_not_tried: 3,
+            taken: Some(taken),
+            outcome: "goes to pool `p`".to_owned(),
+            connection: Some(Connection {
+                addresses: vec!["127.0.0.1:80".to_owned()],
+                protocols: vec!["http/1".to_owned()],
+                ..Connection::default()
+            }),
+            ..TraceResponse::default()
+        };
+        told.set_site_found_by(FoundBy::Exact);
+        assert_eq!(
+            drawn(&told),
+            "listener     web at 127.0.0.1:80, clear text, http/1\n\
+             authority    shop.example\n\
+             site         shop, which has this name\n\
+             routes       other  has other paths\n\
+             \x20            a      takes it\n\
+             \x20            3 more that are not tried\n\
+             node sees    /a\n\
+             to node      set: host via\n\
+             pool         p\n\
+             nodes        a at 127.0.0.1:81: may not: drained, 2 in flight, backup\n\
+             outcome      goes to pool `p`\n"
+        );
+    }
+}
