@@ -10,6 +10,7 @@
 //! [`Site::route_with`](model::Site::route_with) the route that takes a request.
 
 mod allowlist;
+pub mod canonical;
 pub mod capability;
 mod check;
 mod cluster;
@@ -46,6 +47,7 @@ pub mod value;
 pub use capability::Capability;
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use files::{FileRole, NamedFile, check_files, pairs};
+pub use hosts::{FoundAt, Hosts};
 pub use load::{load, load_all, load_source, load_sources};
 pub use origins::Origins;
 pub use secrets::HIDDEN;

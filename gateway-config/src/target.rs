@@ -136,15 +136,18 @@ impl Site {
         Some((route, rebuilt_path(raw, path)))
     }
 
-    /// The normalised path, all of whose segments have to be legal names.
+    /// The normalised path, all of whose segments have to be legal names that no node can take for
+    /// dot segments.
     fn route_normal(
         &self,
         holds: &dyn Fn(&Route) -> bool,
         received: &[u8],
     ) -> Option<(&Route, String)> {
         let path = normal::normalise(received, self.merge_slashes);
-        let is_legal = |one: &[u8]| one.is_empty() || segment::is_legal_name(one);
-        if path.contains('%') && !path.as_bytes().split(|byte| *byte == b'/').all(is_legal) {
+        let is_legal = |one: &[u8]| {
+            one.is_empty() || (segment::is_legal_name(one) && !segment::hides_dots(one))
+        };
+        if path.contains(['%', ';']) && !path.as_bytes().split(|byte| *byte == b'/').all(is_legal) {
             return None;
         }
         let mut accepts = |at: usize| self.routes.get(at).is_some_and(holds);

@@ -122,6 +122,24 @@ pub enum Failure {
         /// What it was, for the log; never told to a client.
         because: String,
     },
+    /// The request has a method that is not served here.
+    #[error("this method is not served here")]
+    MethodNotAllowed {
+        /// Those that are, as `Allow` has them (RFC 9110 §10.2.1).
+        allow: &'static str,
+    },
+    /// No site of the listener has the name asked for, and none takes such names.
+    #[error("no site of this gateway has that name")]
+    Misdirected,
+    /// The client does not come from where the site lets clients in.
+    #[error("clients from this address are not let in")]
+    NotLetIn,
+    /// The client has sent more requests than one may.
+    #[error("too many requests from this address; try again later")]
+    RateExceeded {
+        /// When the next one will be taken.
+        retry_after: RetryAfter,
+    },
     /// The request line is longer than the listener takes.
     #[error("the request line is longer than this gateway takes")]
     LineTooLong,
@@ -193,6 +211,8 @@ impl Failure {
             Self::Internal { .. } => "internal",
             Self::LineTooLong => "line_too_long",
             Self::Malformed { .. } => "malformed",
+            Self::MethodNotAllowed { .. } => "method_not_allowed",
+            Self::Misdirected => "misdirected",
             Self::NeverSent { cause, .. } => match cause {
                 Unsent::Connect => "node_connect",
                 Unsent::ConnectTimeout => "node_connect_timeout",
@@ -203,10 +223,12 @@ impl Failure {
             Self::NoDescriptors => "no_descriptors",
             Self::NoHealthyNode => "no_healthy_node",
             Self::NoSuchRoute => "no_such_route",
+            Self::NotLetIn => "not_let_in",
             Self::OutcomeUnknown(_) => "outcome_unknown",
             Self::QueryRefused { .. } => "query_refused",
             Self::QueueFull => "queue_full",
             Self::QueueWaitSpent => "queue_wait_spent",
+            Self::RateExceeded { .. } => "rate_exceeded",
             Self::UnknownCoding => "unknown_coding",
             Self::Unreadable(_) => "node_unreadable",
         }
@@ -223,8 +245,12 @@ impl Failure {
             | Self::HeadTooSlow
             | Self::LineTooLong
             | Self::Malformed { .. }
+            | Self::MethodNotAllowed { .. }
+            | Self::Misdirected
             | Self::NoSuchRoute
+            | Self::NotLetIn
             | Self::QueryRefused { .. }
+            | Self::RateExceeded { .. }
             | Self::UnknownCoding => Side::Client,
             Self::BodyMemory
             | Self::BudgetSpentBefore { .. }
@@ -266,12 +292,16 @@ impl Failure {
             | Self::Internal { .. }
             | Self::LineTooLong
             | Self::Malformed { .. }
+            | Self::MethodNotAllowed { .. }
+            | Self::Misdirected
             | Self::NoDescriptors
             | Self::NoHealthyNode
             | Self::NoSuchRoute
+            | Self::NotLetIn
             | Self::QueryRefused { .. }
             | Self::QueueFull
             | Self::QueueWaitSpent
+            | Self::RateExceeded { .. }
             | Self::UnknownCoding => None,
         }
     }

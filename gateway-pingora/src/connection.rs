@@ -10,8 +10,9 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_config::model::FailureStyle;
 use gateway_core::failure::Failure;
+use http::HeaderValue;
+use http::header::{CONNECTION, CONTENT_LENGTH, DATE};
 use pingora_core::apps::{HttpServerApp, ServerApp};
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
@@ -20,9 +21,11 @@ use tokio::io::AsyncWriteExt;
 use crate::client::Client;
 use crate::clock;
 use crate::drain::Drain;
+use crate::fields::answer_head;
 use crate::gate::head::HeadFault;
+use crate::ids::REQUEST_ID;
+use crate::made::Made;
 use crate::serving::Sites;
-use crate::step::answer::of_failure;
 use crate::stream::{Conn, HeadRefusal};
 use crate::telemetry::AccessLine;
 use crate::worker::Worker;
@@ -83,29 +86,25 @@ async fn wait(conn: &mut Conn, patience: Duration, drain: &Drain) -> bool {
 
 /// Answers a head that is no request, logs and counts it, and closes.
 async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: HeadRefusal) {
-    let failure = match refusal {
-        HeadRefusal::Closed => return,
-        HeadRefusal::Fields => Failure::FieldsTooLarge,
-        HeadRefusal::Head(HeadFault::TransferCoding) => Failure::UnknownCoding,
-        HeadRefusal::Head(fault) => Failure::Malformed {
-            because: fault.sentence(),
-        },
-        HeadRefusal::Line => Failure::LineTooLong,
-        HeadRefusal::Slow => Failure::HeadTooSlow,
+    let Some(failure) = failure(&refusal) else {
+        return;
     };
     let serving = worker.shared.serving.load_full();
     let sites = serving.sites(&client.listening.name);
     let site = sites.and_then(Sites::others);
-    let style = site.map_or(FailureStyle::Text, |site| site.site.failures);
     let id = worker.shared.ids.make();
     let answer = failure.answer();
 
-    let Ok((mut head, body)) = of_failure(&failure, style, &id) else {
-        return;
-    };
-    let date = httpdate::fmt_http_date(clock::wall());
-    let _ = head.insert_header(http::header::DATE, date);
-    let _ = head.insert_header(http::header::CONNECTION, "close");
+    let mut made = Made::failure(&failure, site.unwrap_or(&serving.nobody), false);
+    let body = std::mem::take(&mut made.body);
+    let fields = &mut made.fields;
+    fields.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+    fields.insert(REQUEST_ID, id.clone());
+    if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(clock::wall())) {
+        fields.insert(DATE, date);
+    }
+    fields.insert(CONNECTION, HeaderValue::from_static("close"));
+    let head = answer_head(made.status, made.fields);
     let mut bytes = to_wire(&head);
     bytes.extend_from_slice(&body);
     let sent = async {
@@ -140,6 +139,20 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
         snapshot: site.map(|site| &*site.hash),
         tls: None,
     });
+}
+
+/// What a head is refused for; `None`: nobody is there.
+fn failure(refusal: &HeadRefusal) -> Option<Failure> {
+    Some(match refusal {
+        HeadRefusal::Closed => return None,
+        HeadRefusal::Fields => Failure::FieldsTooLarge,
+        HeadRefusal::Head(HeadFault::TransferCoding) => Failure::UnknownCoding,
+        HeadRefusal::Head(fault) => Failure::Malformed {
+            because: fault.sentence(),
+        },
+        HeadRefusal::Line => Failure::LineTooLong,
+        HeadRefusal::Slow => Failure::HeadTooSlow,
+    })
 }
 
 /// A head as it is sent (RFC 9112 §4).

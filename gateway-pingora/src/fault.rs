@@ -27,6 +27,18 @@ pub enum Fault {
         /// What is wrong with it.
         because: String,
     },
+    /// A file that is sent instead of a failure's sentence could not be used.
+    #[error("site `{site}`: {}: {because}", path.display())]
+    ErrorPage {
+        /// The site.
+        site: Name,
+        /// The status it is for.
+        status: u16,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        because: String,
+    },
     /// A metric could not be registered.
     #[error("a metric could not be registered: {0}")]
     Metric(#[from] prometheus::Error),

@@ -50,6 +50,26 @@ fn table() -> Vec<Row> {
             false,
         ),
         (
+            Failure::MethodNotAllowed { allow: "GET" },
+            405,
+            "method_not_allowed",
+            None,
+            None,
+            false,
+        ),
+        (Failure::Misdirected, 421, "misdirected", None, None, false),
+        (Failure::NotLetIn, 403, "not_let_in", None, None, false),
+        (
+            Failure::RateExceeded {
+                retry_after: RetryAfter::of(Duration::from_millis(1001)),
+            },
+            429,
+            "rate_exceeded",
+            Some("2"),
+            None,
+            false,
+        ),
+        (
             Failure::NoSuchRoute,
             404,
             "no_such_route",

@@ -97,12 +97,13 @@ impl Refused {
                 source,
             } => {
                 let title = format!("listener `{listener}`: {addr} cannot be bound: {source}");
-                let path = ["listeners", &**listener, "bind"].map(str::to_owned);
                 let found = Diagnostic::error(codes::NOT_BOUND, title);
-                match Origins::read(&loaded.origin, sources).nearest(&path) {
-                    Some(place) => found.at(place, "asked for here"),
-                    None => found,
-                }
+                asked_for_at(found, &["listeners", listener, "bind"], loaded, sources)
+            }
+            Fault::ErrorPage { site, status, .. } => {
+                let found = Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string());
+                let path = ["sites", site, "error_pages", &status.to_string()];
+                asked_for_at(found, &path, loaded, sources)
             }
             Fault::Certificate { .. } => {
                 Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string())
@@ -122,6 +123,20 @@ impl Refused {
             found: vec![found],
             sources: sources.clone(),
         })
+    }
+}
+
+/// A finding at the place of a setting, where the setting is in a file.
+fn asked_for_at(
+    found: Diagnostic,
+    path: &[&str],
+    loaded: &Loaded,
+    sources: &Sources,
+) -> Diagnostic {
+    let path: Vec<String> = path.iter().map(|&part| part.to_owned()).collect();
+    match Origins::read(&loaded.origin, sources).nearest(&path) {
+        Some(place) => found.at(place, "asked for here"),
+        None => found,
     }
 }
 
