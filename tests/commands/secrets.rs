@@ -46,7 +46,10 @@ fn no_command_shows_a_secret_and_each_shows_its_name() {
         ("diff old.toml new.toml", "session = \"…\""),
         ("diff --format json old.toml new.toml", "authorization"),
         ("check old.toml", "headers = { x-token = \"******\" }"),
-        ("check --format json old.toml", "sites.shop.routes.in.timeouts"),
+        (
+            "check --format json old.toml",
+            "sites.shop.routes.in.timeouts",
+        ),
         (
             "check misspelled.toml",
             "sett = { authorization = \"*************\" }",
