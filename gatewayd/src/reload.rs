@@ -14,10 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gateway_config::{Loaded, Snapshot};
-use gateway_pingora::{DataPlane, Engine, PoolView};
+use gateway_config::{Loaded, Snapshot, Sources};
+use gateway_pingora::{DataPlane, Engine, PoolView, Prepared};
 use tokio::sync::broadcast;
 
+use crate::access_file::{AccessFile, Opened};
 use crate::clock;
 use crate::origin::Document;
 use crate::state::{Kept, Overrides, StateDir};
@@ -28,7 +29,7 @@ mod owner;
 mod refused;
 mod status;
 
-pub(crate) use first::{First, Start};
+pub(crate) use first::Start;
 pub(crate) use owner::{Applied, Owner, Said, Who, Written};
 pub(crate) use refused::{Findings, Refused};
 pub(crate) use status::{Active, Change, Event, Refusal, Status};
@@ -43,6 +44,7 @@ const WORKERS: u32 = 256;
 /// Everything that changes what is served.
 pub(crate) struct Reload {
     engine: Arc<Engine>,
+    access_log: Arc<AccessFile>,
     state: Option<StateDir>,
     who: Who,
     turn: Arc<tokio::sync::Mutex<Turn>>,
@@ -305,8 +307,7 @@ impl Reload {
             false => turn.last + 1,
         };
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
-        let prepared = self.engine.prepare(Arc::clone(&snapshot));
-        let prepared = prepared.map_err(|fault| Refused::of_fault(fault, &loaded, &sources))?;
+        let (prepared, log) = self.prepare(&snapshot, &loaded, &sources)?;
         let at = clock::wall();
         if !is_unchanged {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
@@ -322,6 +323,9 @@ impl Reload {
             Generation::Another => prepared.in_a_new_generation().activate(),
             Generation::WhereNeeded => prepared.activate(),
         };
+        if let Some(log) = log {
+            self.access_log.turn_to(log);
+        }
         let told = next
             .said
             .documents
@@ -341,6 +345,23 @@ impl Reload {
                 sources,
             },
         }))
+    }
+
+    /// Everything that can keep a snapshot from being served, and nothing that anybody sees yet.
+    fn prepare(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        loaded: &Loaded,
+        sources: &Sources,
+    ) -> Result<(Prepared<'_>, Option<Opened>), Refused> {
+        let prepared = self.engine.prepare(Arc::clone(snapshot));
+        let prepared = prepared.map_err(|fault| Refused::of_fault(fault, loaded, sources))?;
+        let log = self.access_log.next(&snapshot.model().access_log);
+        let log = log.map_err(|why| Refused::of_access_log(&why, loaded, sources))?;
+        Ok(match log {
+            Some(log) => (prepared.with_access_log(log.writer()), Some(log)),
+            None => (prepared, None),
+        })
     }
 
     /// Makes a snapshot last. Where files or flags have it, it lasts there, and a full disk does

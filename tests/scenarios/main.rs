@@ -7,6 +7,7 @@
     reason = "tests: whatever is missing is a failed claim"
 )]
 
+mod access_log;
 mod answers;
 mod bodies;
 mod connections;

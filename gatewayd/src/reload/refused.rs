@@ -5,6 +5,7 @@ use std::time::Duration;
 use gateway_config::{Diagnostic, Loaded, Origins, Sources, codes};
 use gateway_pingora::Fault;
 
+use crate::access_file::AccessError;
 use crate::render;
 use crate::state::StateError;
 
@@ -108,16 +109,31 @@ impl Refused {
                 Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string())
             }
             Fault::NotServed { .. } => Diagnostic::error(codes::NOT_SERVED, fault.to_string()),
-            Fault::Metric(_)
-            | Fault::NeedsRestart { .. }
-            | Fault::Unknown { .. }
-            | Fault::Worker(_) => return Self::Fault(fault),
+            Fault::Metric(_) | Fault::Unknown { .. } | Fault::Worker(_) => {
+                return Self::Fault(fault);
+            }
         };
         if let Fault::Bind { source, .. } = &fault
             && source.kind() == std::io::ErrorKind::AddrInUse
         {
             found = found.help("another process has it, or another listener of this one");
         }
+        Self::Configuration(Findings {
+            found: vec![found],
+            sources: sources.clone(),
+        })
+    }
+}
+
+impl Refused {
+    /// The access log cannot be written where it should be.
+    pub(super) fn of_access_log(why: &AccessError, loaded: &Loaded, sources: &Sources) -> Self {
+        let found = Diagnostic::error(codes::UNREADABLE_FILE, why.to_string());
+        let path = ["logs", "access"].map(str::to_owned);
+        let found = match Origins::read(&loaded.origin, sources).nearest(&path) {
+            Some(place) => found.at(place, "named here"),
+            None => found,
+        };
         Self::Configuration(Findings {
             found: vec![found],
             sources: sources.clone(),
