@@ -20,6 +20,9 @@ use crate::telemetry::AccessLog;
 use crate::tls;
 use crate::view::{Applied, DataPlane, PoolView};
 
+/// How long a change waits for workers to hand sockets over; one that is so busy does it later.
+const HANDOVER: Duration = Duration::from_millis(250);
+
 /// A running data plane. Everything can be asked from any thread; changes go one at a time.
 pub struct Engine {
     shared: Arc<Shared>,
@@ -144,7 +147,9 @@ impl Engine {
         let wanted = generations.wanted();
         let plan = generations.plan(wanted, workers, &mut Vec::new(), &self.shared)?;
         let drain = self.snapshot().model().drain;
-        let _ = generations.turn_over(plan, false, drain, clock::now(), clock::wall());
+        let turnover = generations.turn_over(plan, false, drain, clock::now(), clock::wall());
+        drop(generations);
+        turnover.handover.wait(HANDOVER);
         overrides.workers = count;
         Ok(())
     }
@@ -226,8 +231,11 @@ impl Engine {
     fn turn_over(&self, plan: Plan, is_forced: bool) -> crate::generation::Turnover {
         let drain = self.snapshot().model().drain;
         let (now, wall) = (clock::now(), clock::wall());
-        self.generations()
-            .turn_over(plan, is_forced, drain, now, wall)
+        let turnover = self
+            .generations()
+            .turn_over(plan, is_forced, drain, now, wall);
+        turnover.handover.wait(HANDOVER);
+        turnover
     }
 
     fn generations(&self) -> MutexGuard<'_, Generations> {
