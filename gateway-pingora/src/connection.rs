@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use gateway_config::model::FailureStyle;
 use gateway_core::failure::Failure;
-use pingora_core::apps::{HttpServerApp, ServerApp};
+use pingora_core::apps::HttpServerApp;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use tokio::io::AsyncWriteExt;
@@ -21,6 +21,7 @@ use crate::client::Client;
 use crate::clock;
 use crate::drain::Drain;
 use crate::gate::head::HeadFault;
+use crate::http2;
 use crate::serving::Sites;
 use crate::step::answer::of_failure;
 use crate::stream::{Conn, HeadRefusal};
@@ -34,8 +35,8 @@ const LAST_LISTEN: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
     if conn.is_http2() {
         conn.open();
-        worker.proxy.process_new(conn, &client.drain.watch()).await;
-        return;
+        let (idle, drain) = (client.listening.settings().idle, client.drain.watch());
+        return http2::serve(conn, &worker.proxy, idle, &drain).await;
     }
     let drain = client.drain.watch();
     let mut patience = client.listening.settings().head.timeout;

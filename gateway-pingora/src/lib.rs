@@ -21,6 +21,7 @@ mod fields;
 mod gate;
 mod generation;
 mod handover;
+mod http2;
 mod ids;
 mod listening;
 mod metrics;
