@@ -46,7 +46,7 @@ impl Handed {
     /// Returns when the last [`Handing`] has been dropped.
     ///
     /// Cancel-safe: yes.
-    pub(crate) async fn is_done(mut self) {
+    pub(crate) async fn end(mut self) {
         while self.0.changed().await.is_ok() {}
     }
 }

@@ -106,7 +106,7 @@ impl Holding {
                         return order.leave;
                     }
                     if let Some(after) = order.after {
-                        after.is_done().await;
+                        after.end().await;
                     }
                     sockets = self.listen(&order.sockets).await;
                 }

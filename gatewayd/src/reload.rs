@@ -309,7 +309,7 @@ impl Reload {
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
         let (prepared, log) = self.prepare(&snapshot, &loaded, &sources)?;
         let at = clock::wall();
-        if !is_unchanged {
+        if !is_unchanged || self.status().not_kept.is_some() {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
             self.keep(&Kept {
                 number,
@@ -365,14 +365,16 @@ impl Reload {
     }
 
     /// Makes a snapshot last. Where files or flags have it, it lasts there, and a full disk does
-    /// not keep it from being served.
+    /// not keep it from being served; nor one that is served already. It is tried again with the next
+    /// reload, whatever that brings.
     fn keep(&self, kept: &Kept) -> Result<(), Refused> {
         let Some(state) = &self.state else {
             return Ok(());
         };
+        let is_new = kept.number > self.status().active.number;
         let not_kept = match state.keep(kept) {
             Ok(()) => None,
-            Err(why) if self.who.takes_apply() => return Err(Refused::NotKept(why)),
+            Err(why) if self.who.takes_apply() && is_new => return Err(Refused::NotKept(why)),
             Err(why) => Some(why.to_string()),
         };
         if let Some(why) = &not_kept {
@@ -392,18 +394,8 @@ impl Reload {
         let mut overrides = before.clone();
         say(&mut overrides);
         act(&self.engine).map_err(Refused::Fault)?;
-        let kept = self
-            .state
-            .as_ref()
-            .map(|state| state.set_overrides(&overrides));
-        let mut status = self.status();
-        if let Some(Err(why)) = kept {
-            // It is done, and would be forgotten at the next start: better than not done.
-            tracing::error!(%why, "not kept");
-            status.not_kept = Some(why.to_string());
-        }
-        status.overrides.clone_from(&overrides);
-        drop(status);
+        self.remember(&overrides);
+        self.status().overrides.clone_from(&overrides);
         tracing::info!(workers = overrides.workers, drained = ?overrides.drained, "overrides");
         if overrides != before {
             let _ = self.events.send(Event::Overrides(overrides));
@@ -411,7 +403,26 @@ impl Reload {
         Ok(())
     }
 
+    /// Makes last what was told to the process. Where that fails it is done all the same, and would be
+    /// forgotten at the next start: better than not done.
+    fn remember(&self, overrides: &Overrides) {
+        let Some(state) = &self.state else {
+            return;
+        };
+        let kept = state.set_overrides(overrides);
+        let why = kept.err().map(|why| why.to_string());
+        if let Some(why) = &why {
+            tracing::error!(why, "what was told is not kept");
+        }
+        self.status().not_remembered = why;
+    }
+
     fn served(&self, change: Change) -> Change {
+        let forgotten = self.status().not_remembered.clone();
+        if forgotten.is_some() {
+            let overrides = self.status().overrides.clone();
+            self.remember(&overrides);
+        }
         let mut status = self.status();
         status.active = change.active.clone();
         if !change.active.differs {

@@ -28,6 +28,7 @@ mod reload;
 mod retry;
 mod rotation;
 mod selection;
+mod state;
 mod supervision;
 mod tls;
 mod upgrade;

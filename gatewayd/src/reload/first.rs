@@ -201,6 +201,7 @@ impl First {
                 overrides: self.overrides,
                 not_as_said: self.not_as_said,
                 not_kept,
+                not_remembered: None,
                 refusal: None,
             }),
             events: broadcast::Sender::new(EVENTS),
