@@ -13,7 +13,7 @@ use std::time::Duration;
 use gateway_core::failure::Failure;
 use http::HeaderValue;
 use http::header::{CONNECTION, CONTENT_LENGTH, DATE};
-use pingora_core::apps::{HttpServerApp, ServerApp};
+use pingora_core::apps::HttpServerApp;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use tokio::io::AsyncWriteExt;
@@ -23,6 +23,7 @@ use crate::clock;
 use crate::drain::Drain;
 use crate::fields::answer_head;
 use crate::gate::head::HeadFault;
+use crate::http2;
 use crate::ids::REQUEST_ID;
 use crate::made::Made;
 use crate::serving::Sites;
@@ -37,8 +38,8 @@ const LAST_LISTEN: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
     if conn.is_http2() {
         conn.open();
-        worker.proxy.process_new(conn, &client.drain.watch()).await;
-        return;
+        let (idle, drain) = (client.listening.settings().idle, client.drain.watch());
+        return http2::serve(conn, &worker.proxy, idle, &drain).await;
     }
     let drain = client.drain.watch();
     let mut patience = client.listening.settings().head.timeout;

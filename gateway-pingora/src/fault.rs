@@ -42,12 +42,6 @@ pub enum Fault {
     /// A metric could not be registered.
     #[error("a metric could not be registered: {0}")]
     Metric(#[from] prometheus::Error),
-    /// The snapshot changes something that is fixed while the process runs.
-    #[error("{what} cannot change while the process runs; restart it")]
-    NeedsRestart {
-        /// What it is.
-        what: String,
-    },
     /// The snapshot needs something that this data plane does not do.
     #[error("{what} is not served by this data plane")]
     NotServed {

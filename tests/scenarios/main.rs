@@ -7,6 +7,7 @@
     reason = "tests: whatever is missing is a failed claim"
 )]
 
+mod access_log;
 mod answers;
 mod bodies;
 mod connections;
@@ -27,6 +28,7 @@ mod reload;
 mod retry;
 mod rotation;
 mod selection;
+mod state;
 mod supervision;
 mod tls;
 mod upgrade;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use gateway_config::{Diagnostic, Loaded, Origins, Sources, codes};
 use gateway_pingora::Fault;
 
+use crate::access_file::AccessError;
 use crate::render;
 use crate::state::StateError;
 
@@ -109,10 +110,9 @@ impl Refused {
                 Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string())
             }
             Fault::NotServed { .. } => Diagnostic::error(codes::NOT_SERVED, fault.to_string()),
-            Fault::Metric(_)
-            | Fault::NeedsRestart { .. }
-            | Fault::Unknown { .. }
-            | Fault::Worker(_) => return Self::Fault(fault),
+            Fault::Metric(_) | Fault::Unknown { .. } | Fault::Worker(_) => {
+                return Self::Fault(fault);
+            }
         };
         if let Fault::Bind { source, .. } = &fault
             && source.kind() == std::io::ErrorKind::AddrInUse
@@ -121,6 +121,17 @@ impl Refused {
         }
         Self::Configuration(Findings {
             found: vec![found],
+            sources: sources.clone(),
+        })
+    }
+}
+
+impl Refused {
+    /// The access log cannot be written where it should be.
+    pub(super) fn of_access_log(why: &AccessError, loaded: &Loaded, sources: &Sources) -> Self {
+        let found = Diagnostic::error(codes::UNREADABLE_FILE, why.to_string());
+        Self::Configuration(Findings {
+            found: vec![asked_for_at(found, &["logs", "access"], loaded, sources)],
             sources: sources.clone(),
         })
     }

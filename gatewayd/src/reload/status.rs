@@ -18,6 +18,8 @@ pub(crate) struct Status {
     pub(crate) not_as_said: Vec<String>,
     /// Why what is served would not outlive the process.
     pub(crate) not_kept: Option<String>,
+    /// Why what was told to the process would not outlive it.
+    pub(crate) not_remembered: Option<String>,
     /// The last refusal.
     pub(crate) refusal: Option<Refusal>,
 }
@@ -78,6 +80,7 @@ impl Status {
         self.not_as_said
             .iter()
             .chain(&self.not_kept)
+            .chain(&self.not_remembered)
             .cloned()
             .collect()
     }
