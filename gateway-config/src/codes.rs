@@ -123,7 +123,7 @@ codes! {
     NO_VERSION = 316, "a TLS profile that speaks no version",
         "The oldest version allowed is newer than the newest one, so every handshake would fail.";
     NOT_SERVED = 317, "a setting that this data plane does not execute",
-        "The setting is understood and checked, and the data plane of this build cannot do what it asks. It is refused rather than left out, because a rule that is half applied is worse than none.";
+        "The setting is understood and checked, and the data plane of this build cannot do what it asks. It is refused rather than left out, because a rule that is half applied is worse than none. The help says what to write to do without it. `effective` and `diff` show such a configuration all the same.";
     HALF_TLS = 401, "a certificate without its key, or a key without its certificate",
         "A TLS listener needs both files. With one of them the listener would have to be clear, which nobody who names a certificate wants.";
     CLEAR_LISTENER = 402, "a clear listener that other machines can reach",
