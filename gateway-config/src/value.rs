@@ -132,7 +132,7 @@ pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
         (Err(_), _) => {}
     }
     Err(match text.rsplit_once(':') {
-        Some(("", port)) if not_a_port(port).is_none() => format!(
+        Some(("" | "*", port)) if not_a_port(port).is_none() => format!(
             "which addresses? `0.0.0.0:{port}` for all of IPv4, `[::]:{port}` for all of IPv6"
         ),
         Some((host, _)) if host.contains(':') && !host.starts_with('[') => {

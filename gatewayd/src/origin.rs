@@ -172,15 +172,7 @@ fn options(flags: &cli::FrontDoor, sources: &mut Sources) -> (FrontDoor, Process
             Err(found) => wrong.push(found),
         }
     }
-    for (flag, path) in [
-        ("--cluster", &flags.cluster),
-        ("--tls-cert", &flags.tls_cert),
-        ("--tls-key", &flags.tls_key),
-        ("--upstream-ca", &flags.upstream_ca),
-    ] {
-        let text = path.clone().map(|path| Placed::new(path, place(flag)));
-        wrong.extend(text.and_then(|text| front_door::check_path(&text).err()));
-    }
+    wrong.extend(no_paths(flags, &place));
     let log = flags.access_log.clone();
     let log = log.map(|text| access_log(&Placed::new(text, place("--access-log"))));
     let process = Process {
@@ -188,6 +180,21 @@ fn options(flags: &cli::FrontDoor, sources: &mut Sources) -> (FrontDoor, Process
         access_log: log.and_then(|log| log.map_err(|found| wrong.push(found)).ok()),
     };
     (door, process, wrong)
+}
+
+/// What is wrong with flags that name no file.
+fn no_paths(flags: &cli::FrontDoor, place: &dyn Fn(&str) -> Place) -> Vec<Diagnostic> {
+    let paths = [
+        ("--cluster", &flags.cluster),
+        ("--tls-cert", &flags.tls_cert),
+        ("--tls-key", &flags.tls_key),
+        ("--upstream-ca", &flags.upstream_ca),
+    ];
+    let wrong = paths.iter().filter_map(|(flag, path)| {
+        let text = Placed::new((*path).clone()?, place(flag));
+        front_door::check_path(&text).err()
+    });
+    wrong.collect()
 }
 
 fn access_log(text: &Placed<String>) -> Result<Placed<AccessLog>, Diagnostic> {

@@ -39,8 +39,7 @@ pub fn access_log(text: &Placed<String>) -> Result<AccessLog, Diagnostic> {
     let Some((why, cure)) = not_a_log(written) else {
         return Ok(AccessLog::File(PathBuf::from(written)));
     };
-    let shown = written.escape_debug();
-    let title = format!("`{shown}` is no place for the access log");
+    let title = "this is no place for the access log";
     let found = Diagnostic::error(codes::BAD_PATH, title);
     Err(found.at(&text.place, why).help(cure))
 }

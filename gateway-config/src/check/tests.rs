@@ -115,108 +115,53 @@ fn the_access_log_goes_to_a_word_or_a_path_and_nothing_between() {
     }
 }
 
+/// Every finding about these parts is that a text is no path, and there are so many.
+#[track_caller]
+fn are_no_paths(count: usize, parts: &Parts<'_>) {
+    let found = parts.told();
+    assert_eq!(found.len(), count, "{found:#?}");
+    for one in found {
+        has(&one, &["G0210"]);
+    }
+}
+
 #[test]
 fn no_path_is_empty() {
-    let tls = |chain: &str, key: &str| {
-        format!(
-            "[tls.t]\nchain = \"{chain}\"\nkey = \"{key}\"\n[[tls.t.also]]\nchain = \"{chain}\"\nkey = \"{key}\"\n"
-        )
-    };
-    let door = "[front_door.db]\nlisten = \"127.0.0.1:81\"\nupstreams = { a = \"127.0.0.1:82\" }\n";
+    for route in ["files = \"\"", "files = { root = \"\" }"] {
+        let route = &*format!("path = \"/r/\"\n{route}");
+        are_no_paths(1, &Parts { route, ..SOUND });
+    }
+    for page in ["", "/a\\nb"] {
+        let site = &*format!("error_pages = {{ 404 = \"{page}\" }}");
+        are_no_paths(1, &Parts { site, ..SOUND });
+    }
+    let pool = "nodes = [\"a:1\"]\ntls = { ca = \"\" }";
+    are_no_paths(1, &Parts { pool, ..SOUND });
+    for log in ["", "/a\\u0000b"] {
+        let more = &*format!("[logs]\naccess = \"{log}\"\n");
+        are_no_paths(1, &Parts { more, ..SOUND });
+    }
     let listener = "bind = \"127.0.0.1:80\"\ntls = \"t\"";
-    for (count, parts) in [
-        (
+    for (chain, key) in [("", "/k"), ("/c", "")] {
+        let pair = format!("chain = \"{chain}\"\nkey = \"{key}\"\n");
+        let more = &*format!("[tls.t]\n{pair}[[tls.t.also]]\n{pair}");
+        are_no_paths(
             2,
-            Parts {
+            &Parts {
                 listener,
-                more: &tls("", "/k"),
+                more,
                 ..SOUND
             },
-        ),
-        (
-            2,
-            Parts {
-                listener,
-                more: &tls("/c", ""),
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                route: "path = \"/r/\"\nfiles = \"\"",
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                route: "path = \"/r/\"\nfiles = { root = \"\" }",
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                site: "error_pages = { 404 = \"\" }",
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                pool: "nodes = [\"a:1\"]\ntls = { ca = \"\" }",
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                more: "[logs]\naccess = \"\"\n",
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                more: &format!("{door}cluster = \"\"\n"),
-                ..SOUND
-            },
-        ),
-        (
-            2,
-            Parts {
-                more: &format!("{door}tls_cert = \"\"\ntls_key = \"\"\n"),
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                more: &format!("{door}upstream_ca = \"\"\n"),
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                more: "[logs]\naccess = \"/a\\u0000b\"\n",
-                ..SOUND
-            },
-        ),
-        (
-            1,
-            Parts {
-                site: "error_pages = { 404 = \"/a\\nb\" }",
-                ..SOUND
-            },
-        ),
+        );
+    }
+    let door = "[front_door.db]\nlisten = \"127.0.0.1:81\"\nupstreams = { a = \"127.0.0.1:82\" }\n";
+    for (count, paths) in [
+        (1, "cluster = \"\""),
+        (2, "tls_cert = \"\"\ntls_key = \"\""),
+        (1, "upstream_ca = \"\""),
     ] {
-        let found = parts.told();
-        assert_eq!(found.len(), count, "{found:#?}");
-        for one in found {
-            has(&one, &["G0210"]);
-        }
+        let more = &*format!("{door}{paths}\n");
+        are_no_paths(count, &Parts { more, ..SOUND });
     }
 }
 
@@ -436,7 +381,9 @@ fn the_reason_is_the_real_one() {
         let listener = &*format!("bind = \"{text}\"");
         Parts { listener, ..SOUND }.one()
     };
-    has(&bind(":80"), &["`0.0.0.0:80`", "`[::]:80`"]);
+    for text in [":80", "*:80"] {
+        has(&bind(text), &["`0.0.0.0:80`", "`[::]:80`"]);
+    }
     let drain = |text: &str| {
         let more = &*format!("[drain]\ndeadline = {text}\n");
         Parts { more, ..SOUND }.one()
