@@ -12,7 +12,8 @@ use crate::diagnostic::Findings;
 use crate::document;
 use crate::source::{Origin, Place, SourceId, Sources};
 
-/// Where each setting was written, by the path of its keys.
+/// Where each setting was written, by the path of its keys; an entry of a list by
+/// its number.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     places: BTreeMap<Vec<String>, Place>,
@@ -56,8 +57,18 @@ impl Origins {
         for (key, value) in table {
             path.push(key.get_ref().to_string());
             self.places.insert(path.clone(), place(key));
-            if let DeValue::Table(inner) = value.get_ref() {
-                self.table(inner, path, place);
+            match value.get_ref() {
+                DeValue::Array(all) => {
+                    for (index, one) in all.iter().enumerate() {
+                        if let DeValue::Table(inner) = one.get_ref() {
+                            path.push(index.to_string());
+                            self.table(inner, path, place);
+                            path.pop();
+                        }
+                    }
+                }
+                DeValue::Table(inner) => self.table(inner, path, place),
+                _ => {}
             }
             path.pop();
         }

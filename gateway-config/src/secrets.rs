@@ -64,6 +64,9 @@ fn in_broken(text: &str) -> Vec<Range<usize>> {
 pub(crate) fn unsendable(text: &str) -> &'static str {
     match text {
         HIDDEN => "stands for a value that is not shown; write the value itself",
+        _ if text.trim_matches([' ', '\t']) != text => {
+            "spaces around a value do not arrive; leave them out"
+        }
         _ => "one line of visible ASCII",
     }
 }

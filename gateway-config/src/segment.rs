@@ -53,6 +53,17 @@ pub(crate) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
 }
 
+/// Why a character that ends a path stands in none (RFC 3986 §3.3); what it would begin is told
+/// elsewhere.
+#[must_use]
+pub(crate) fn ends_path(c: char) -> Option<&'static str> {
+    match c {
+        '?' => Some("a path has no query; what has to be in one is said by `when.query`"),
+        '#' => Some("a path has no fragment, and none is ever sent"),
+        _ => None,
+    }
+}
+
 /// Appends the decoded segment, re-encoded: unreserved bytes as they are, all others `%XX`.
 pub(crate) fn push_name(out: &mut String, raw: &[u8]) {
     for byte in decode(raw).iter() {

@@ -266,6 +266,8 @@ impl Walk<'_> {
         let is = match value.get_ref() {
             DeValue::String(_) => "a text",
             DeValue::Integer(_) => "a number",
+            DeValue::Float(one) if one.as_str().ends_with("nan") => "not a number",
+            DeValue::Float(one) if one.as_str().ends_with("inf") => "a number without end",
             DeValue::Float(_) => "a number with a fraction",
             DeValue::Boolean(_) => "true or false",
             DeValue::Datetime(_) => "a date or time",
