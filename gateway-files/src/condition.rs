@@ -141,4 +141,17 @@ mod tests {
         assert_eq!(read("\"a"), []);
         assert_eq!(read(""), []);
     }
+
+    #[test]
+    fn a_time_is_no_validator_for_a_part_before_its_second_is_over() {
+        let current = Validators {
+            tag: "\"a\"".to_owned(),
+            modified: Some(784_111_777),
+        };
+        let date = http::HeaderValue::from_static("Sun, 06 Nov 1994 08:49:37 GMT");
+        let fields = HeaderMap::from_iter([(IF_RANGE, date)]);
+        assert!(!is_part_wanted(&fields, &current, 784_111_777));
+        assert!(is_part_wanted(&fields, &current, 784_111_778));
+        assert!(is_part_wanted(&HeaderMap::new(), &current, 0));
+    }
 }

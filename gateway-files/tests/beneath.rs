@@ -196,7 +196,9 @@ proptest! {
         let target = [b"/".to_vec(), pieces.join(&b'/')].concat();
         GROVE.with(|grove| {
             let answer = grove.ask(&target, listing);
-            let is_hidden = pieces.iter().any(|one| one.starts_with(b".git") || one == b".env");
+            let path = target.split(|byte| *byte == b'?').next().unwrap();
+            let mut asked = path.split(|byte| *byte == b'/');
+            let is_hidden = asked.any(|one| matches!(one, b".git" | b".env"));
             if is_hidden {
                 assert!(answer.status.is_client_error());
             }
@@ -357,7 +359,7 @@ fn what_may_not_be_read_is_404_and_a_directory_may_be_passed_through() {
         return;
     }
     assert_eq!(grove.ask(b"/a/f", false).status, StatusCode::NOT_FOUND);
-    forbid("a/b", 0o100);
+    forbid("a/b", 0o300);
     for (target, status) in [("/a/b", 308), ("/a/b/", 200), ("/a/b/f", 200)] {
         assert_eq!(
             grove.ask(target.as_bytes(), true).status,
@@ -370,4 +372,38 @@ fn what_may_not_be_read_is_404_and_a_directory_may_be_passed_through() {
     forbid("a", 0);
     assert_eq!(grove.ask(b"/a/b/f", true).status, StatusCode::NOT_FOUND);
     forbid("a", 0o700);
+}
+
+#[test]
+fn what_is_in_memory_needs_no_thread_that_may_sleep_and_a_listing_does() {
+    let grove = Grove::new();
+    let files = |listing| Files {
+        root: PathBuf::new(),
+        index: "index.html".into(),
+        listing,
+        spa: None,
+        precompressed: Vec::new(),
+    };
+    let fields = HeaderMap::new();
+    let asked = |target| Asked {
+        method: &Method::GET,
+        target,
+        prefix: 0,
+        fields: &fields,
+        now: UNIX_EPOCH,
+    };
+    fs::create_dir(grove.top.join("bare")).unwrap();
+    // The kernel may forget at any moment, but not at every one.
+    let mut tries = (0..1_000).map(|_| {
+        let waited = grove.root.answer(&files(true), &asked(b"/in/f"));
+        assert_eq!(waited.status, StatusCode::OK);
+        grove.root.answer_now(&files(true), &asked(b"/in/f"))
+    });
+    assert!(tries.any(|answer| answer.is_some()));
+    assert!(
+        grove
+            .root
+            .answer_now(&files(true), &asked(b"/bare/"))
+            .is_none()
+    );
 }
