@@ -134,6 +134,9 @@ pub enum Failure {
     /// The client does not come from where the site lets clients in.
     #[error("clients from this address are not let in")]
     NotLetIn,
+    /// There are no bytes in that range of a file (RFC 9110 §15.5.17).
+    #[error("there is nothing in that range")]
+    RangeNotSatisfiable,
     /// The client has sent more requests than one may.
     #[error("too many requests from this address; try again later")]
     RateExceeded {
@@ -163,6 +166,9 @@ pub enum Failure {
     /// No node of the pool is in rotation.
     #[error("no node is in rotation that could take this request")]
     NoHealthyNode,
+    /// There is no file of that name, or none that is shown.
+    #[error("there is no such file")]
+    NoSuchFile,
     /// No route takes this method and path, or the site has none.
     #[error("there is no such route")]
     NoSuchRoute,
@@ -171,6 +177,9 @@ pub enum Failure {
         "the connection to {0} broke before an answer came; whether the request was carried out is unknown"
     )]
     OutcomeUnknown(Asked),
+    /// What the client has is not what is there (RFC 9110 §13.1).
+    #[error("what is there is not what the request asks for")]
+    PreconditionFailed,
     /// The request carries a query key the route refuses; the sentence is the route's.
     #[error("{because}")]
     QueryRefused {
@@ -222,12 +231,15 @@ impl Failure {
             },
             Self::NoDescriptors => "no_descriptors",
             Self::NoHealthyNode => "no_healthy_node",
+            Self::NoSuchFile => "no_such_file",
             Self::NoSuchRoute => "no_such_route",
             Self::NotLetIn => "not_let_in",
             Self::OutcomeUnknown(_) => "outcome_unknown",
+            Self::PreconditionFailed => "precondition_failed",
             Self::QueryRefused { .. } => "query_refused",
             Self::QueueFull => "queue_full",
             Self::QueueWaitSpent => "queue_wait_spent",
+            Self::RangeNotSatisfiable => "range_not_satisfiable",
             Self::RateExceeded { .. } => "rate_exceeded",
             Self::UnknownCoding => "unknown_coding",
             Self::Unreadable(_) => "node_unreadable",
@@ -247,9 +259,12 @@ impl Failure {
             | Self::Malformed { .. }
             | Self::MethodNotAllowed { .. }
             | Self::Misdirected
+            | Self::NoSuchFile
             | Self::NoSuchRoute
             | Self::NotLetIn
+            | Self::PreconditionFailed
             | Self::QueryRefused { .. }
+            | Self::RangeNotSatisfiable
             | Self::RateExceeded { .. }
             | Self::UnknownCoding => Side::Client,
             Self::BodyMemory
@@ -296,11 +311,14 @@ impl Failure {
             | Self::Misdirected
             | Self::NoDescriptors
             | Self::NoHealthyNode
+            | Self::NoSuchFile
             | Self::NoSuchRoute
             | Self::NotLetIn
+            | Self::PreconditionFailed
             | Self::QueryRefused { .. }
             | Self::QueueFull
             | Self::QueueWaitSpent
+            | Self::RangeNotSatisfiable
             | Self::RateExceeded { .. }
             | Self::UnknownCoding => None,
         }

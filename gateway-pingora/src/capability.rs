@@ -17,6 +17,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::DefaultSites,
     Capability::ErrorPages,
     Capability::FieldEdits,
+    Capability::Files,
     Capability::Hsts,
     Capability::Http2,
     Capability::NamedHostsOnly,

@@ -39,6 +39,18 @@ pub enum Fault {
         /// What is wrong with it.
         because: String,
     },
+    /// A directory whose files a route shows could not be opened.
+    #[error("route `{route}` of site `{site}`: {}: {because}", path.display())]
+    Folder {
+        /// The site.
+        site: Name,
+        /// The route.
+        route: Name,
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        because: String,
+    },
     /// A metric could not be registered.
     #[error("a metric could not be registered: {0}")]
     Metric(#[from] prometheus::Error),

@@ -18,6 +18,7 @@ mod endpoint;
 mod engine;
 mod fault;
 mod fields;
+mod folder;
 mod gate;
 mod generation;
 mod handover;

@@ -117,25 +117,39 @@ impl Made {
     /// # Errors
     /// When the client cannot be written to.
     pub(crate) async fn send(mut self, session: &mut Session, admitted: &Admitted) -> Result<()> {
+        // RFC 9110 §8.6: a 204 has no length.
+        if self.status != StatusCode::NO_CONTENT {
+            let length = HeaderValue::from(self.body.len());
+            self.fields.insert(CONTENT_LENGTH, length);
+        }
+        let ends = session.req_header().method == Method::HEAD || self.body.is_empty();
+        let body = std::mem::take(&mut self.body);
+        self.begin(session, admitted, ends).await?;
+        if !ends {
+            session.write_response_body(Some(body), true).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends its head alone; `ends` when no body comes after it.
+    ///
+    /// # Errors
+    /// When the client cannot be written to.
+    pub(crate) async fn begin(
+        mut self,
+        session: &mut Session,
+        admitted: &Admitted,
+        ends: bool,
+    ) -> Result<()> {
         if self.closes || admitted.client.drain.is_on() {
             session.set_keepalive(None);
         } else if is_soon_read(session) {
             session.set_close_on_response_before_downstream_finish(false);
             session.set_total_drain_timeout(Some(DRAIN));
         }
-        // RFC 9110 §8.6: a 204 has no length.
-        if self.status != StatusCode::NO_CONTENT {
-            let length = HeaderValue::from(self.body.len());
-            self.fields.insert(CONTENT_LENGTH, length);
-        }
         admitted.dress(&mut self.fields);
-        let ends = session.req_header().method == Method::HEAD || self.body.is_empty();
         let head = answer_head(self.status, self.fields);
-        session.write_response_header(Box::new(head), ends).await?;
-        if !ends {
-            session.write_response_body(Some(self.body), true).await?;
-        }
-        Ok(())
+        session.write_response_header(Box::new(head), ends).await
     }
 }
 

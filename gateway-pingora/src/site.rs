@@ -16,6 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::clock;
 use crate::fault::Fault;
+use crate::folder::Folder;
 use crate::metrics::Metrics;
 use crate::pools::Pools;
 
@@ -44,6 +45,7 @@ pub(crate) struct ServedSite {
     rates: Option<Arc<Rates>>,
     /// The same of single routes.
     route_rates: BTreeMap<Name, Arc<Rates>>,
+    folders: BTreeMap<Name, Arc<Folder>>,
     response_edits: FieldEdits,
     hsts: Option<HeaderValue>,
     pages: BTreeMap<u16, Page>,
@@ -91,6 +93,7 @@ impl ServedSite {
                 before.and_then(|one| one.rates.as_ref()),
             ),
             route_rates: site.routes.iter().filter_map(of_route).collect(),
+            folders: folders(site)?,
             pools: Arc::clone(pools),
             request_fields: names(site.request_fields.as_deref())?,
             response_fields: names(site.response_fields.as_deref())?,
@@ -132,6 +135,11 @@ impl ServedSite {
         taken.map_err(|wait| Failure::RateExceeded {
             retry_after: RetryAfter::of(wait),
         })
+    }
+
+    /// The directory whose files a route shows.
+    pub(crate) fn folder(&self, route: &str) -> Option<&Arc<Folder>> {
+        self.folders.get(route)
     }
 
     /// The file for answers of ours with this status.
@@ -185,6 +193,14 @@ fn hsts(hsts: &Hsts) -> Result<HeaderValue, Fault> {
     HeaderValue::try_from(text).map_err(|_| Fault::NotServed {
         what: "`hsts`".to_owned(),
     })
+}
+
+fn folders(site: &Site) -> Result<BTreeMap<Name, Arc<Folder>>, Fault> {
+    let open = |route: &Route| {
+        let folder = Folder::of(site, route).transpose()?;
+        Some(folder.map(|folder| (Arc::clone(&route.name), Arc::new(folder))))
+    };
+    site.routes.iter().filter_map(open).collect()
 }
 
 fn pages(site: &Site) -> Result<BTreeMap<u16, Page>, Fault> {

@@ -32,7 +32,7 @@ impl House {
              pool = \"shop\"\n[pools.shop]\nnodes = [{{ name = \"a\", addr = \"{}\" }}]\nprobe = {{ every = \"1s\" }}\n",
             cluster["a"].addr()
         );
-        let plan = Plan::configured(&format!("{text}[logs]\naccess = \"one.log\"\n"));
+        let plan = Plan::configured(&format!("{text}[logs]\naccess = \"./one.log\"\n"));
         let door = plan.opens();
         wait::until("a node in rotation", wait::SOON, || {
             door.get("/schema").status == 200
@@ -96,7 +96,7 @@ fn every_request_is_in_exactly_one_of_the_files_a_reload_turns_between() {
             });
         }
         for turn in 0..TURNS {
-            let to = ["two.log", "one.log"][turn % 2];
+            let to = ["./two.log", "./one.log"][turn % 2];
             house.reloads(to, "reload: applied");
         }
         drop(play);
@@ -120,7 +120,7 @@ fn every_request_is_in_exactly_one_of_the_files_a_reload_turns_between() {
 fn the_file_of_before_is_closed_and_the_one_of_now_is_opened_anew_when_asked() {
     let cluster = Cluster::of(&["a"]);
     let house = House::before(&cluster);
-    house.reloads("two.log", "reload: applied");
+    house.reloads("./two.log", "reload: applied");
     let open = |name: &str| {
         let fds = fs::read_dir(format!("/proc/{}/fd", house.door.pid())).unwrap();
         let links = fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok());
@@ -168,7 +168,7 @@ fn lines_can_be_turned_off_and_on_again() {
     let unseen = client.asks(&Request::get("/schema"));
     // The line of a request stands before the next one on its connection is answered.
     client.asks(&Request::get("/schema")).is(200);
-    house.reloads("one.log", "reload: applied");
+    house.reloads("./one.log", "reload: applied");
     let seen = house.asks();
     wait::until("the second line", wait::SOON, || {
         house.counts(&["one.log"]).contains_key(&seen)

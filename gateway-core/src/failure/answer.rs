@@ -150,6 +150,7 @@ impl Failure {
                     "The service is not available at this moment.",
                 )
             },
+            Self::NoSuchFile => Row::new(404, "no_such_file", "There is nothing here."),
             Self::NoSuchRoute => Row::new(404, "no_such_route", "There is nothing here."),
             Self::NotLetIn => Row::new(
                 403,
@@ -157,6 +158,16 @@ impl Failure {
                 "Clients from this address are not let in.",
             ),
             Self::OutcomeUnknown(_) => unreachable_node(Outcome::Unknown),
+            Self::PreconditionFailed => Row::new(
+                412,
+                "precondition_failed",
+                "What is here is not what was asked for.",
+            ),
+            Self::RangeNotSatisfiable => Row::new(
+                416,
+                "range_not_satisfiable",
+                "There is nothing in that range.",
+            ),
             Self::RateExceeded { retry_after } => Row {
                 retry_after: Some(retry_after.clone()),
                 ..Row::new(429, "rate_exceeded", "Too many requests; try again later.")
@@ -216,8 +227,11 @@ impl Failure {
             | Self::LineTooLong
             | Self::MethodNotAllowed { .. }
             | Self::Misdirected
+            | Self::NoSuchFile
             | Self::NoSuchRoute
-            | Self::QueryRefused { .. } => return None,
+            | Self::PreconditionFailed
+            | Self::QueryRefused { .. }
+            | Self::RangeNotSatisfiable => return None,
         })
     }
 
@@ -255,9 +269,12 @@ impl Failure {
             | Self::Malformed { .. }
             | Self::MethodNotAllowed { .. }
             | Self::Misdirected
+            | Self::NoSuchFile
             | Self::NoSuchRoute
             | Self::NotLetIn
+            | Self::PreconditionFailed
             | Self::QueryRefused { .. }
+            | Self::RangeNotSatisfiable
             | Self::RateExceeded { .. }
             | Self::UnknownCoding
             | Self::Unreadable(_) => false,

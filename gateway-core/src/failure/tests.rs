@@ -57,6 +57,23 @@ fn table() -> Vec<Row> {
             None,
             false,
         ),
+        (Failure::NoSuchFile, 404, "no_such_file", None, None, false),
+        (
+            Failure::PreconditionFailed,
+            412,
+            "precondition_failed",
+            None,
+            None,
+            false,
+        ),
+        (
+            Failure::RangeNotSatisfiable,
+            416,
+            "range_not_satisfiable",
+            None,
+            None,
+            false,
+        ),
         (Failure::Misdirected, 421, "misdirected", None, None, false),
         (Failure::NotLetIn, 403, "not_let_in", None, None, false),
         (

@@ -18,6 +18,7 @@ use pingora_proxy::Session;
 use crate::ctx::{Admitted, Ctx, Routed};
 use crate::endpoint::Endpoint;
 use crate::fields::authority;
+use crate::folder::Folder;
 use crate::made::Made;
 use crate::site::ServedSite;
 
@@ -30,6 +31,8 @@ pub(crate) enum Taken {
     ByPool,
     /// The gateway itself, from what it knows.
     ByUs(Endpoint),
+    /// The gateway itself, with a file of this directory.
+    Files(Arc<Folder>),
     /// The gateway itself, with this.
     Made(Made),
 }
@@ -75,6 +78,9 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
         admitted.origin.client,
         ctx.started,
     )?;
+    if let Some(folder) = served.folder(&matched.route.name) {
+        return Ok(Taken::Files(Arc::clone(folder)));
+    }
     if let Some(made) = made(&matched) {
         return made.map(Taken::Made);
     }

@@ -106,6 +106,11 @@ impl Refused {
                 let path = ["sites", site, "error_pages", &status.to_string()];
                 asked_for_at(found, &path, loaded, sources)
             }
+            Fault::Folder { site, route, .. } => {
+                let found = Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string());
+                let path = ["sites", site, "routes", route, "files"];
+                asked_for_at(found, &path, loaded, sources)
+            }
             Fault::Certificate { .. } => {
                 Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string())
             }
