@@ -99,7 +99,9 @@ impl Refused {
                 let title = format!("listener `{listener}`: {addr} cannot be bound: {source}");
                 let path = ["listeners", &**listener, "bind"].map(str::to_owned);
                 let found = Diagnostic::error(codes::NOT_BOUND, title);
-                match Origins::read(&loaded.origin, sources).nearest(&path) {
+                let origins = Origins::read(&loaded.origin, sources);
+                let written = origins.text(&path, &addr.to_string());
+                match written.or_else(|| origins.nearest(&path)) {
                     Some(place) => found.at(place, "asked for here"),
                     None => found,
                 }
