@@ -49,7 +49,7 @@ macro_rules! codes {
 
 codes! {
     SYNTAX = 1, "the file is not TOML",
-        "The text could not be read as TOML 1.0, so nothing else in it was looked at. The caret stands where reading stopped; the mistake is there or just before: a missing quote, bracket or `=`. Of each line only the first finding is told.";
+        "The text could not be read as TOML 1.0, so nothing else in it was looked at. The caret stands where reading stopped; the mistake is there or just before: a missing quote, bracket or `=`. Of each line only the first finding is told, and of a bracket or brace that is never closed only where it begins, since all that follows is taken for its inside.";
     UNKNOWN_SETTING = 2, "a setting that does not exist",
         "A name was written where no setting of that name exists. It is refused rather than ignored, because a misspelled limit that is silently absent is found on the day it was needed. The help names the closest setting that is legal in that place, or lists those there are.";
     WRONG_TYPE = 3, "a value of the wrong kind",
@@ -64,6 +64,8 @@ codes! {
         "The file can be read here and not by every tool: a table in braces that runs over several lines or ends in a comma, or an escape `\\e` or `\\x`, came with TOML 1.1. Write the table under a header of its own, `[pools.shop.probe]`, or on one line.";
     SECRET_IN_FILE = 8, "a secret written into the configuration",
         "Where a certificate or key is meant, the setting takes the path of a file. What was written here looks like the content of that file. Configurations are copied, printed and sent around; keep the secret in a file that only its owner may read. Its text is masked in every diagnostic.";
+    TOO_MANY_PIECES = 9, "a configuration of too many pieces",
+        "Names, values, signs, comments and the gaps between them are pieces. All files of a configuration together have at most 3 000 000 of them, because each takes many times its length in memory while it is read; what may open a table, `[`, `{` or the dot of a key, counts for eight. Ten thousand routes that say much have less than half of that. A file with more was usually made by a program that did not stop.";
     BAD_NAME = 101, "a name with characters that names do not have",
         "Names stand in metric labels, log fields and TLS server names, so they are 1 to 63 characters out of letters, digits, `-`, `_` and `.`.";
     DEFINED_TWICE = 102, "two things with one name",

@@ -10,10 +10,11 @@ use super::paths::check_path;
 use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::files::{FileRole, NamedFile};
+use crate::masking::KEY_BEGINS;
 use crate::names;
 use crate::raw::Leaf;
 use crate::settings::Setting;
-use crate::source::{KEY_BEGINS, Origin, Place, Placed, Sources};
+use crate::source::{Origin, Place, Placed, Sources};
 use crate::value;
 
 /// What every check needs: the texts, and where findings and named files go.
@@ -35,7 +36,7 @@ impl Context<'_> {
     /// Where a piece of a text stands; the whole of it when it was written with escapes.
     pub(crate) fn inside(&self, text: &Spanned<String>, piece: Range<usize>) -> Place {
         let whole = self.place(text);
-        let written = self.sources.text(whole.source).get(whole.span.clone());
+        let written = self.sources.written(whole.source).get(whole.span.clone());
         let written = written.unwrap_or("");
         let bare = written.get(1..written.len().saturating_sub(1));
         if bare == Some(text.get_ref().as_str()) {

@@ -19,7 +19,7 @@ use crate::render;
 
 /// One setting that is not what it was; absent before or after, where its table comes or goes.
 #[derive(Debug, PartialEq, Eq)]
-struct Change {
+pub(super) struct Change {
     cost: Cost,
     path: Vec<String>,
     old: Option<String>,
@@ -51,7 +51,7 @@ fn load(given: &Given) -> Option<Snapshot> {
     }
 }
 
-fn between(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
+pub(super) fn between(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     let mut old = entries(old);
     let mut changes = Vec::new();
     for (path, value) in entries(new) {
@@ -120,7 +120,7 @@ fn settings(text: &str) -> Vec<(Vec<String>, String)> {
     .collect()
 }
 
-fn text(changes: &[Change]) -> String {
+pub(super) fn text(changes: &[Change]) -> String {
     let mut text = String::new();
     let mut last = None;
     for one in changes {
@@ -140,7 +140,7 @@ fn text(changes: &[Change]) -> String {
     text
 }
 
-fn document(changes: &[Change]) -> String {
+pub(super) fn document(changes: &[Change]) -> String {
     let all: Vec<serde_json::Value> = changes
         .iter()
         .map(|one| {

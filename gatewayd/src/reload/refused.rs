@@ -99,7 +99,13 @@ impl Refused {
             } => {
                 let title = format!("listener `{listener}`: {addr} cannot be bound: {source}");
                 let found = Diagnostic::error(codes::NOT_BOUND, title);
-                asked_for_at(found, &["listeners", listener, "bind"], loaded, sources)
+                let path = ["listeners", &**listener, "bind"].map(str::to_owned);
+                let origins = Origins::read(&loaded.origin, sources);
+                let written = origins.text(&path, &addr.to_string());
+                match written.or_else(|| origins.nearest(&path)) {
+                    Some(place) => found.at(place, "asked for here"),
+                    None => found,
+                }
             }
             Fault::ErrorPage { site, status, .. } => {
                 let found = Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string());
