@@ -469,3 +469,6 @@ fn say_where(engine: &Engine) {
         tracing::info!(listener = &*listener, addr = %addr, "listening");
     }
 }
+
+#[cfg(test)]
+mod tests;
