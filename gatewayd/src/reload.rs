@@ -28,6 +28,7 @@ mod first;
 mod owner;
 mod refused;
 mod status;
+mod took;
 
 pub(crate) use first::Start;
 pub(crate) use owner::{Applied, Owner, Said, Who, Written};
@@ -307,7 +308,9 @@ impl Reload {
             false => turn.last + 1,
         };
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
+        let mut took = next.said.took;
         let (prepared, log) = self.prepare(&snapshot, &loaded, &sources)?;
+        took.ends("prepare");
         let at = clock::wall();
         if !is_unchanged || self.status().not_kept.is_some() {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
@@ -319,13 +322,13 @@ impl Reload {
             })?;
             turn.last = number;
         }
+        took.ends("keep");
         let applied = match next.generation {
             Generation::Another => prepared.in_a_new_generation().activate(),
             Generation::WhereNeeded => prepared.activate(),
         };
-        if let Some(log) = log {
-            self.access_log.turn_to(log);
-        }
+        took.ends("activate");
+        log.into_iter().for_each(|log| self.access_log.turn_to(log));
         let told = next
             .said
             .documents
@@ -340,6 +343,7 @@ impl Reload {
             active,
             is_unchanged,
             applied,
+            took,
             warnings: Findings {
                 found: loaded.warnings,
                 sources,
@@ -449,7 +453,7 @@ impl Reload {
             true => "reload: unchanged but for the files it names",
             false => "reload: applied",
         };
-        tracing::info!(snapshot, number, generation, "{message}");
+        tracing::info!(snapshot, number, generation, took = %change.took, "{message}");
         for one in &change.warnings.found {
             tracing::warn!("{}", change.warnings.line(one));
         }
@@ -465,3 +469,6 @@ fn say_where(engine: &Engine) {
         tracing::info!(listener = &*listener, addr = %addr, "listening");
     }
 }
+
+#[cfg(test)]
+mod tests;

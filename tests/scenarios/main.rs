@@ -17,6 +17,7 @@ mod faults;
 mod foreign;
 mod general;
 mod generations;
+mod group;
 mod health;
 mod hostile;
 mod http2;

@@ -2,11 +2,12 @@
 //! over when the disk is well again.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use gateway_tests::gateway::{Door, Ended, Plan, runs};
 use gateway_tests::message::Request;
 use gateway_tests::node::Cluster;
+use gateway_tests::state_dir::Fault;
 use gateway_tests::wait;
 use serde_json::Value;
 
@@ -15,44 +16,6 @@ struct House {
     door: Door,
     state: PathBuf,
     text: String,
-}
-
-/// What can be wrong with it, also for a process that may write anywhere.
-#[derive(Clone, Copy)]
-enum Fault {
-    /// The name of the active snapshot cannot be written.
-    Active,
-    /// Snapshots cannot be written.
-    Snapshots,
-}
-
-impl Fault {
-    fn place(self, state: &Path) -> (PathBuf, PathBuf) {
-        let name = match self {
-            Fault::Active => "active",
-            Fault::Snapshots => "snapshots",
-        };
-        (state.join(name), state.join("../away"))
-    }
-
-    /// Something of another kind is where it should be.
-    fn begins(self, state: &Path) {
-        let (place, away) = self.place(state);
-        fs::rename(&place, away).unwrap();
-        match self {
-            Fault::Active => fs::create_dir_all(place.join("in the way")).unwrap(),
-            Fault::Snapshots => fs::write(place, "in the way").unwrap(),
-        }
-    }
-
-    fn ends(self, state: &Path) {
-        let (place, away) = self.place(state);
-        match self {
-            Fault::Active => fs::remove_dir_all(&place).unwrap(),
-            Fault::Snapshots => fs::remove_file(&place).unwrap(),
-        }
-        fs::rename(away, place).unwrap();
-    }
 }
 
 impl House {

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use gateway_pingora::Applied;
 
 use super::refused::{Findings, Refused};
+use super::took::Took;
 use crate::state::Overrides;
 
 /// What the process says of its own state.
@@ -59,6 +60,8 @@ pub(crate) struct Change {
     pub(crate) is_unchanged: bool,
     /// What came of it in the data plane.
     pub(crate) applied: Applied,
+    /// How long its parts took.
+    pub(crate) took: Took,
     /// What somebody should know.
     pub(crate) warnings: Findings,
 }
