@@ -14,7 +14,7 @@ use crate::source::Sources;
 mod needs;
 
 macro_rules! capabilities {
-    ($($name:ident = $what:literal;)*) => {
+    ($($name:ident = $what:literal $(, $cure:literal)?;)*) => {
         /// Something an engine has to be able to do.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Capability {
@@ -29,6 +29,13 @@ macro_rules! capabilities {
                     $(Self::$name => $what,)*
                 }
             }
+
+            /// What to write to do without it, where that is more than to leave the setting out.
+            fn cure(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$name => [$($cure)?].first().copied(),)*
+                }
+            }
         }
     };
 }
@@ -36,10 +43,10 @@ macro_rules! capabilities {
 capabilities! {
     Admin = "the operators' listener";
     AllowFrom = "letting in certain networks only";
-    Answers = "answers without a node";
+    Answers = "answers without a node", "send the route to a `pool`, or leave it out";
     BackupNodes = "nodes that are asked only when no other may be";
     Balancing = "choosing nodes otherwise than by the fewest requests in flight";
-    BufferedBodies = "reading a body whole before a node is chosen";
+    BufferedBodies = "reading a body whole before a node is chosen", "pass the body on: `body = { stream = \"1 GiB\" }`";
     CertificateByName = "certificates and rules of a handshake by the name asked for";
     ClientAddress = "reading a client's address from fields of trusted proxies";
     Compression = "compressing answers";
@@ -49,38 +56,38 @@ capabilities! {
     Ejection = "ejection by counts of its own, or for a time of its own";
     ErrorPages = "files instead of the sentences of failures";
     FieldEdits = "changes to header fields";
-    Files = "files of a directory";
+    Files = "files of a directory", "send the route to a `pool`, or leave it out";
     H2c = "HTTP/2 with clients, by prior knowledge";
     Hsts = "`Strict-Transport-Security`";
-    Http2 = "HTTP/2 with clients";
+    Http2 = "HTTP/2 with clients", "offer HTTP/1.1 alone: `alpn = [\"http/1.1\"]`";
     Http2Bounds = "bounds on HTTP/2 connections that are not the usual ones";
-    Http2Only = "HTTP/2 without HTTP/1.1";
+    Http2Only = "HTTP/2 without HTTP/1.1", "offer `http/1.1` too";
     Http2ToNodes = "HTTP/2 to nodes";
-    HttpProbes = "probes that ask for any HTTP answer, or for a connection";
+    HttpProbes = "probes that ask for any HTTP answer, or for a connection", "write `probe = { kind = \"ready\" }`";
     InFlightBounds = "bounds on requests in flight on a listener, a pool, or one node of it";
     LogChoice = "the combined format, masked query values and levels of the log";
-    NamedHostsOnly = "listeners without a site for names that nobody has";
+    NamedHostsOnly = "listeners without a site for names that nobody has", "leave `hosts` out of one site of each listener";
     NodeHost = "a `Host` for nodes that the pool chooses";
     NodeTls = "TLS to nodes";
     NodeTlsNames = "names in nodes' certificates other than the nodes' own";
     ProxyProtocol = "PROXY headers of clients";
     RateLimits = "bounds on the requests of one client";
-    Redirects = "redirects of a route";
+    Redirects = "redirects of a route", "send the route to a `pool`, or leave it out";
     RetryChoice = "retries by other rules than the usual ones";
     RouteTimeouts = "times of a route that are not its pool's, or bound the whole exchange";
-    SeveralListeners = "several addresses of a listener, or several listeners of a site";
+    SeveralListeners = "several addresses of a listener, or several listeners of a site", "keep one of them";
     SiteRedirects = "redirects from one name of a site to another, and to HTTPS";
     SlowStart = "a full share only some time after a return";
     SocketOptions = "options of listening sockets that are not the usual ones";
-    StreamedBodies = "passing a body on as it comes";
-    SystemRoots = "trust in whom the system trusts";
+    StreamedBodies = "passing a body on as it comes", "read the body whole: `body = { buffer = \"1 MiB\" }`";
+    SystemRoots = "trust in whom the system trusts", "say whom to trust: `tls = { ca = \"…\" }`";
     Tls = "TLS with clients";
     TlsChoice = "several certificates, versions, suites and resumption of a TLS profile";
     TunnelIdle = "times of tunnels that are not the usual ones";
-    Unprobed = "pools whose nodes are not probed";
+    Unprobed = "pools whose nodes are not probed", "write `probe = { kind = \"ready\" }`";
     Upgrades = "tunnels after a 101";
     Weights = "weights of nodes";
-    WildcardHosts = "hosts with a wildcard";
+    WildcardHosts = "hosts with a wildcard", "name every host";
 }
 
 /// A capability, and the setting that asks for it.
@@ -93,11 +100,25 @@ pub struct Need {
 }
 
 impl Need {
-    /// The path as it is written in a file.
+    /// The path as it is written in a file; an entry of a list by its number.
     #[must_use]
     pub fn shown(&self) -> String {
-        self.path.join(".")
+        shown(&self.path)
     }
+}
+
+fn shown(path: &[String]) -> String {
+    let mut text = path.first().cloned().unwrap_or_default();
+    let is_of_pool = text == "pools";
+    for (index, part) in path.iter().enumerate().skip(1) {
+        text.push_str(&match index {
+            3 if is_of_pool && path.get(2).is_some_and(|list| list == "nodes") => {
+                format!("[{part}]")
+            }
+            _ => format!(".{part}"),
+        });
+    }
+    text
 }
 
 /// Everything that a model asks of an engine, setting by setting.
@@ -121,25 +142,92 @@ pub fn unserved(loaded: &Loaded, served: &[Capability], sources: &Sources) -> Ve
         return Vec::new();
     }
     let origins = Origins::read(&loaded.origin, sources);
-    let mut found: Vec<Diagnostic> = missing
-        .iter()
-        .map(|need| {
-            let title = format!("`{}` is not executed by this data plane", need.shown());
-            let found = Diagnostic::error(codes::NOT_SERVED, title);
-            match origins.nearest(&need.path) {
-                Some(place) => found.at(place, format!("asks for {}", need.capability.what())),
-                None => found,
-            }
-        })
-        .collect();
+    let told = missing.iter().map(|need| told(need, &origins));
+    let mut found: Vec<Diagnostic> = told.collect();
     Diagnostic::sort(&mut found);
     found
+}
+
+/// The finding about a need that is not met. Where the setting was not written, what it stands in is
+/// named, and that it is missing there.
+fn told(need: &Need, origins: &Origins) -> Diagnostic {
+    let is_written = |length: &usize| {
+        need.path
+            .get(..*length)
+            .is_some_and(|path| origins.place(path).is_some())
+    };
+    let whole = need.path.len();
+    let written = (1..=whole).rev().find(is_written).unwrap_or(whole);
+    let (table, rest) = need.path.split_at_checked(written).unwrap_or_default();
+    let (what, usual) = match need.path.last() {
+        Some(key) if rest.is_empty() => {
+            (format!("`{}`", need.shown()), format!("leave `{key}` out"))
+        }
+        _ => (
+            format!("`{}` without `{}`", shown(table), shown(rest)),
+            format!(
+                "write `{}`; what it is by default is not executed",
+                shown(rest)
+            ),
+        ),
+    };
+    let title = format!("{what} is not executed by this data plane");
+    let found = Diagnostic::error(codes::NOT_SERVED, title);
+    let found = match origins.place(table) {
+        Some(place) => found.at(place, format!("asks for {}", need.capability.what())),
+        None => found,
+    };
+    found.help(need.capability.cure().map_or(usual, str::to_owned))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::load::load_source;
+
+    /// What is told of a text by an engine that does nothing: title, what stands at its place, cure.
+    fn refused(text: &str) -> Vec<String> {
+        let mut sources = Sources::default();
+        let id = sources.add("gateway.toml", text.to_owned());
+        let loaded = load_source(id, &mut sources).unwrap();
+        let one = |one: &Diagnostic| {
+            let label = one.labels.first().unwrap();
+            let at = &sources.text(id)[label.place.span.clone()];
+            format!("{} @{at}@ {}", one.title, one.help.as_deref().unwrap())
+        };
+        let found = unserved(&loaded, &[], &sources);
+        found.iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_setting_that_is_told_was_written_or_is_said_to_be_missing() {
+        let text = "[listeners.web]\nbind = \"127.0.0.1:80\"\n\
+                    [sites.shop]\nlistener = \"web\"\nhosts = [\"shop.example\"]\npool = \"p\"\n\
+                    [pools.p]\nnodes = [\"10.0.0.1:80\", { addr = \"10.0.0.2:80\", weight = 2 }]\n";
+        let found = refused(text);
+        for told in [
+            "`sites.shop.hosts` is not executed by this data plane @hosts@ leave `hosts` out of one site of each listener",
+            "`pools.p` without `probe` is not executed by this data plane @p@ write `probe = { kind = \"ready\" }`",
+            "`pools.p.nodes[1].weight` is not executed by this data plane @weight@ leave `weight` out",
+        ] {
+            assert!(found.iter().any(|one| one == told), "{told}\n{found:#?}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_told_has_a_place_and_a_cure() {
+        for text in [
+            include_str!("../../tests/config/unserved.toml"),
+            include_str!("../../tests/config/edge.toml"),
+            include_str!("../../tests/config/furnished.toml"),
+        ] {
+            let found = refused(text);
+            assert!(found.len() > 5);
+            for one in found {
+                assert!(!one.ends_with(' ') && !one.contains("@@"), "{one}");
+            }
+        }
+    }
 
     #[test]
     fn each_setting_that_is_not_executed_is_told_at_its_place() {

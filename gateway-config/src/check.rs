@@ -18,11 +18,13 @@ use crate::settings as s;
 use crate::source::{Origin, Place, Sources};
 
 mod actions;
+mod addresses;
 mod context;
 mod door;
 mod hosts;
 mod listeners;
 mod nodes;
+mod paths;
 mod patterns;
 mod pools;
 mod probes;
@@ -32,8 +34,10 @@ mod sites;
 mod tls;
 mod values;
 
+pub(crate) use addresses::listen_address;
 pub(crate) use context::Context;
 pub(crate) use nodes::{Seen, unverified};
+pub use paths::{access_log, check_path};
 pub(crate) use values::{Sets, in_range, time_in_range};
 
 /// What the tables of a configuration, or a front door, add up to.
@@ -65,6 +69,16 @@ pub(crate) fn check(
         front_door::add(one, sources, findings, &mut parts);
     }
     files.append(&mut parts.files);
+    // Two of one name are told by their name, and only one of them is looked at.
+    parts
+        .listeners
+        .retain(|one| !file.listeners.contains_key(&*one.name));
+    parts
+        .sites
+        .retain(|one| !file.sites.contains_key(&*one.name));
+    parts
+        .pools
+        .retain(|one| !file.pools.contains_key(&*one.name));
     let mut cx = context(sources, origin, findings, &mut files);
     let names = Names::collect(&mut cx, file);
     let sets = sets(&mut cx, file);
@@ -78,6 +92,7 @@ pub(crate) fn check(
     };
     sites::check(&mut cx, file, &known, &mut profiles, &mut parts);
     hosts::check(&mut cx, file, &parts);
+    addresses::check(&mut cx, file, &parts);
     let model = process::check(&mut cx, file, &sets, &mut parts);
     unused(&mut cx, file, &profiles, &model);
     (model, files)
@@ -187,3 +202,6 @@ fn unused(cx: &mut Context<'_>, file: &raw::File, profiles: &tls::Profiles, mode
         cx.push(Diagnostic::warning(codes::UNUSED, title).at(&place, label));
     }
 }
+
+#[cfg(test)]
+mod tests;

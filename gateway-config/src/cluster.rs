@@ -14,9 +14,11 @@ use toml::de::{DeTable, DeValue};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::document::{self, Tree};
+use crate::layout::MAX_PIECES;
 use crate::names;
+use crate::secrets;
 use crate::source::{Place, Placed, SourceId, Sources};
-use crate::syntax;
 
 /// A node as the cluster's file has it.
 #[derive(Debug)]
@@ -43,24 +45,22 @@ pub(crate) fn read(
             return None;
         }
     };
-    let text = sources.text(id).to_owned();
-    let (root, wrong) = DeTable::parse_recoverable(&text);
-    if !syntax::report(sources, id, root.get_ref(), &wrong, findings) {
-        return None;
-    }
+    let text = sources.written(id).to_owned();
+    let Tree(root, _) = document::tree((id, &text), MAX_PIECES, sources, findings)?;
+    secrets::hide_in_tree(sources, id, &text);
     let mut reader = Reader {
         sources,
         id,
         findings,
     };
-    let nodes = reader.nodes(root.get_ref())?;
+    let nodes = reader.nodes(&root)?;
     if nodes
         .iter()
         .any(|listed| listed.name.is_none() || listed.addr.is_none())
     {
         return None;
     }
-    reader.judge(root.get_ref(), &nodes);
+    reader.judge(&root, &nodes);
     nodes
         .into_iter()
         .map(|listed| {

@@ -49,7 +49,7 @@ macro_rules! codes {
 
 codes! {
     SYNTAX = 1, "the file is not TOML",
-        "The text could not be read as TOML 1.0, so nothing else in it was looked at. The caret stands where reading stopped; the mistake is there or just before: a missing quote, bracket or `=`. Of each line only the first finding is told.";
+        "The text could not be read as TOML 1.0, so nothing else in it was looked at. The caret stands where reading stopped; the mistake is there or just before: a missing quote, bracket or `=`. Of each line only the first finding is told, and of a bracket or brace that is never closed only where it begins, since all that follows is taken for its inside.";
     UNKNOWN_SETTING = 2, "a setting that does not exist",
         "A name was written where no setting of that name exists. It is refused rather than ignored, because a misspelled limit that is silently absent is found on the day it was needed. The help names the closest setting that is legal in that place, or lists those there are.";
     WRONG_TYPE = 3, "a value of the wrong kind",
@@ -64,36 +64,40 @@ codes! {
         "The file can be read here and not by every tool: a table in braces that runs over several lines or ends in a comma, or an escape `\\e` or `\\x`, came with TOML 1.1. Write the table under a header of its own, `[pools.shop.probe]`, or on one line.";
     SECRET_IN_FILE = 8, "a secret written into the configuration",
         "Where a certificate or key is meant, the setting takes the path of a file. What was written here looks like the content of that file. Configurations are copied, printed and sent around; keep the secret in a file that only its owner may read. Its text is masked in every diagnostic.";
+    TOO_MANY_PIECES = 9, "a configuration of too many pieces",
+        "Names, values, signs, comments and the gaps between them are pieces. All files of a configuration together have at most 3 000 000 of them, because each takes many times its length in memory while it is read; what may open a table, `[`, `{` or the dot of a key, counts for eight. Ten thousand routes that say much have less than half of that. A file with more was usually made by a program that did not stop.";
     BAD_NAME = 101, "a name with characters that names do not have",
         "Names stand in metric labels, log fields and TLS server names, so they are 1 to 63 characters out of letters, digits, `-`, `_` and `.`.";
     DEFINED_TWICE = 102, "two things with one name",
-        "A table or a setting was written twice: keep one of them. Or a name was given to two things of the same kind, so a reference to it would mean either. Rename one of them. A front door makes a listener, a site, a pool and, with TLS, a profile of its own name.";
+        "A table or a setting was written twice: keep one of them. Or a list names the same thing twice, be it in another case. Or a name was given to two things of the same kind, so a reference to it would mean either. Rename one of them. A front door makes a listener, a site, a pool and, with TLS, a profile of its own name.";
     UNDEFINED = 104, "a reference to something that is not defined",
         "A setting names a listener, pool, TLS profile or address set that no table defines. The help offers the closest name, or lists the ones there are.";
     UNUSED = 105, "something defined that nothing uses",
         "The table is correct, and nothing refers to it, so it has no effect on any request.";
     BAD_NETWORK = 201, "a text that is not an address range",
-        "A network is written `ADDRESS/PREFIX`, with no bits behind the prefix, so that it cannot mean either of two things; an address alone stands for itself, and `@NAME` for the networks of `[address_sets.NAME]`. An IPv4 prefix goes up to 32, an IPv6 prefix up to 128.";
+        "A network is written `ADDRESS/PREFIX`, with no bits behind the prefix, so that it cannot mean either of two things; an address alone stands for itself. A network of IPv4 is written as IPv4, `10.0.0.0/8` and not `::ffff:10.0.0.0/104`. Last, `@NAME` stands for the networks of `[address_sets.NAME]`. An IPv4 prefix goes up to 32, an IPv6 prefix up to 128.";
     BAD_ADDRESS = 202, "a text that is not an address",
-        "An address is `HOST:PORT`. A listener's host is an IP address; a node's host is an IP address or a host name. IPv6 addresses stand in brackets: `[::1]:7650`. Ports go from 1 to 65535.";
+        "An address is `HOST:PORT`. A listener's host is an IP address; a node's host is an IP address or a host name. IPv6 addresses stand in brackets: `[::1]:7650`. Ports go from 1 to 65535, in digits without a zero before them. An IPv4 address is written as IPv4, unless the listener has `v6only = false`.";
     BAD_QUANTITY = 203, "a duration or size that cannot be read",
-        "Durations are a whole number and a unit out of `ms`, `s`, `m`, `h`, `d`; sizes are a whole number and a unit out of `B`, `KiB`, `MiB`, `GiB`; shares are a whole number and `%`. A number without a unit is refused, because half of its readers would take it for something else.";
+        "Durations are one whole number and one unit out of `ms`, `s`, `m`, `h`, `d`; sizes are a whole number and a unit out of `B`, `KiB`, `MiB`, `GiB`; shares are a whole number and `%`. A number without a unit is refused, because half of its readers would take it for something else.";
     OUT_OF_RANGE = 204, "a value outside its bounds",
         "The value can be read and lies outside what the setting takes. A time limit of zero would fail every request, so it is refused too.";
     UNKNOWN_WORD = 205, "a word that this setting does not take",
         "The setting takes one word out of a short list, and this is none of them.";
     BAD_PATTERN = 207, "a path pattern that cannot match",
-        "A template is literal segments and captured names, `/table/{t}/records`, written decoded. A path is written as requests are compared with it: normalised, without dot segments or needless escapes. A glob and a regular expression have to match the whole of such a path. Where a redirect leads, or what a path becomes, is an address with captured names in braces.";
+        "A template is literal segments and captured names, `/table/{t}/records`, written decoded. A path is written as requests are compared with it: normalised, without dot segments or needless escapes. So it begins with `/` and has neither query nor fragment. A glob and a regular expression have to match the whole of such a path. Where a redirect leads, or what a path becomes, is an address with captured names in braces.";
     BAD_TOKEN = 208, "a host, method, field or query key with illegal characters",
         "These texts are compared with what a client sends, or sent to a node. With an illegal character they would never match, or break the message.";
     UNKNOWN_CAPTURE = 209, "a captured name that nothing captures",
         "A name in braces stands for what the route's pattern captured under it: a `{name}` of its template, or a group `(?<name>…)` of its regular expression. This one would always stand for nothing.";
+    BAD_PATH = 210, "a text that is not the path of a file",
+        "A file or directory is named by its path, which is neither empty nor more than one line. For the access log there are two words besides, `off` and `stdout`, so there a path has a `/` in it: `./access.log` for a file beside the configuration. Without that rule a word misspelt would be a file of that name.";
     NO_NODE = 301, "no node to send requests to",
         "A pool, or a front door, without a single node could only ever answer 503. Name at least one node: by `--upstream NAME=ADDR`, in the cluster file, or in the pool's `nodes`.";
     PROBE_OUTLIVES_INTERVAL = 302, "a probe that may take longer than its interval",
         "At most one probe of a node is under way, so a probe that may outlive the interval would silently stretch it, and an outage would be noticed later than the settings promise. Make `timeout` at most as long as `every`, or say `may_outlive = true` when a slow answer is worth the delay. A front door says so by itself.";
     SAME_ADDRESS = 303, "two listeners on one address",
-        "Only one listener can accept connections on an address and port.";
+        "The system gives an address and port to one listener only, however it is spelt: `[::ffff:10.0.0.1]:80` is `10.0.0.1:80`. `0.0.0.0` is every IPv4 address and `[::]` every IPv6 one, and with `v6only = false` every IPv4 one too. Beside such a listener one on a single address of the same port is possible when both say `reuse_port = true`; the single address then has its connections.";
     SAME_HOST = 304, "two sites for one host on one listener",
         "A request for that host could be meant for either site. A site without `hosts` takes every host that no other site of its listener names, so there is at most one of those per listener.";
     ONE_PATTERN = 305, "a route with no pattern, or with several",
@@ -121,7 +125,7 @@ codes! {
     NO_VERSION = 316, "a TLS profile that speaks no version",
         "The oldest version allowed is newer than the newest one, so every handshake would fail.";
     NOT_SERVED = 317, "a setting that this data plane does not execute",
-        "The setting is understood and checked, and the data plane of this build cannot do what it asks. It is refused rather than left out, because a rule that is half applied is worse than none.";
+        "The setting is understood and checked, and the data plane of this build cannot do what it asks. It is refused rather than left out, because a rule that is half applied is worse than none. The help says what to write to do without it. `effective` and `diff` show such a configuration all the same.";
     HALF_TLS = 401, "a certificate without its key, or a key without its certificate",
         "A TLS listener needs both files. With one of them the listener would have to be clear, which nobody who names a certificate wants.";
     CLEAR_LISTENER = 402, "a clear listener that other machines can reach",

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::codes::Code;
+use crate::masking;
 use crate::source::{Place, SourceId, Sources};
 
 /// Whether a finding stops the configuration from being applied.
@@ -131,16 +132,18 @@ impl Diagnostic {
     }
 }
 
-/// A text whose control characters are escaped, so that a name from a file cannot draw on a
-/// terminal, and that ends after [`LONGEST`], so that it cannot fill a log.
+/// A text without logins, whose control characters are escaped, so that a name from a file cannot
+/// draw on a terminal, and that ends after [`LONGEST`], so that it cannot fill a log.
 fn one_line(text: String) -> String {
+    let text = masking::without_logins(&text).into_owned();
     let is_long = text.chars().nth(LONGEST).is_some();
-    if !is_long && !text.chars().any(char::is_control) {
+    let is_odd = |c: char| c.is_control() || masking::is_unseen(c);
+    if !is_long && !text.chars().any(is_odd) {
         return text;
     }
     let escaped = text.chars().take(LONGEST).flat_map(|c| {
-        let escaped = c.is_control().then(|| c.escape_debug());
-        let plain = (!c.is_control()).then_some(c);
+        let escaped = is_odd(c).then(|| c.escape_debug());
+        let plain = (!is_odd(c)).then_some(c);
         escaped.into_iter().flatten().chain(plain)
     });
     escaped.chain(is_long.then_some('…')).collect()
@@ -202,6 +205,9 @@ mod tests {
         let one = Diagnostic::error(codes::BAD_NAME, "a\u{1b}[31m\n`é`").help("\t");
         assert_eq!(one.title, "a\\u{1b}[31m\\n`é`");
         assert_eq!(one.help.as_deref(), Some("\\t"));
+        let unseen =
+            Diagnostic::error(codes::BAD_NAME, "a\u{feff}b\u{2028}\u{202e}`https://u:p@h`");
+        assert_eq!(unseen.title, "a\\u{feff}b\\u{2028}\\u{202e}`https://…@h`");
     }
 
     #[test]

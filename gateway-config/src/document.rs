@@ -12,8 +12,9 @@ use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::layout::{self, MAX_PIECES};
 use crate::secrets;
-use crate::source::{Origin, SourceId, Sources};
+use crate::source::{Origin, Place, SourceId, Sources};
 use crate::syntax;
 
 /// The texts as one tree.
@@ -34,34 +35,40 @@ pub(crate) fn read<'t>(
 ) -> Read<'t> {
     let mut origin = Origin::default();
     let mut trees = Vec::new();
+    let mut read = Vec::new();
     let mut start = 0;
-    let mut is_whole = true;
+    let mut room = MAX_PIECES;
     for (id, text) in texts {
         origin.push(start, *id);
-        let (tree, wrong) = DeTable::parse_recoverable(text);
-        if !wrong.is_empty() {
-            secrets::hide_in_broken(sources, *id, text);
-        }
-        if syntax::report(sources, *id, tree.get_ref(), &wrong, findings) {
-            trees.push(shifted_table(tree.into_inner(), start));
-        } else {
-            is_whole = false;
+        if let Some(Tree(tree, pieces)) = tree((*id, text), room, sources, findings) {
+            trees.push(shifted_table(tree, start));
+            read.push((*id, text));
+            room = room.saturating_sub(pieces);
         }
         // One byte between two texts, so that the end of one is not the start of the next.
         start += text.len() + 1;
     }
+    let is_whole = trees.len() == texts.len();
     let mut trees = trees.into_iter();
     let mut root = trees.next().unwrap_or_default();
     for tree in trees {
-        merge(&mut root, tree, &mut |first, again| {
+        merge(&mut root, tree, &mut |table, first, again| {
+            let table = table.map_or_else(String::new, |table| {
+                format!("{}.", table.get_ref().escape_debug())
+            });
             let title = format!(
-                "`{}` is defined in two files",
+                "`{table}{}` is defined in two files",
                 again.get_ref().escape_debug()
             );
             let again = sources.locate(&origin, again.span());
             let first = sources.locate(&origin, first.span());
             findings.push(Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&again, &first));
         });
+    }
+    if findings.has(codes::DEFINED_TWICE) {
+        for (id, text) in read {
+            secrets::hide_in_tree(sources, id, text);
+        }
     }
     Read {
         origin,
@@ -70,10 +77,47 @@ pub(crate) fn read<'t>(
     }
 }
 
+/// The tree of a text, and how many pieces it has.
+pub(crate) struct Tree<'t>(pub(crate) DeTable<'t>, pub(crate) usize);
+
+/// Reads one text, which may have so many pieces; should it be no tree, the findings say why, and
+/// what may be a secret in it is hidden.
+pub(crate) fn tree<'t>(
+    (id, text): (SourceId, &'t str),
+    room: usize,
+    sources: &mut Sources,
+    findings: &mut Findings,
+) -> Option<Tree<'t>> {
+    let layout = layout::measure(text, room);
+    if let Some(piece) = &layout.too_many {
+        secrets::hide_in_broken(sources, id, text);
+        findings.push(too_many(&sources.place(id, piece.clone())));
+        return None;
+    }
+    let (tree, wrong) = DeTable::parse_recoverable(text);
+    let is_tree = syntax::is_tree(&wrong);
+    match (is_tree, wrong.is_empty()) {
+        (false, _) => secrets::hide_in_broken(sources, id, text),
+        (true, false) => secrets::hide_in_tree(sources, id, text),
+        (true, true) => {}
+    }
+    syntax::report(sources, id, tree.get_ref(), (&wrong, &layout), findings);
+    is_tree.then(|| Tree(tree.into_inner(), layout.pieces))
+}
+
+fn too_many(place: &Place) -> Diagnostic {
+    let title = format!("the configuration has more than {MAX_PIECES} pieces");
+    Diagnostic::error(codes::TOO_MANY_PIECES, title)
+        .at(place, "the first one too many")
+        .help("a text this long is seldom written by hand: look at what made it")
+}
+
 type Key<'t> = Spanned<DeString<'t>>;
+/// Tells of a name that is defined twice: the table it stands in, and both places.
+type Twice<'f, 't> = dyn FnMut(Option<&Key<'t>>, &Key<'t>, &Key<'t>) + 'f;
 
 /// Adds one tree to another: top-level tables by their keys, everything else once.
-fn merge<'t>(root: &mut DeTable<'t>, tree: DeTable<'t>, twice: &mut dyn FnMut(&Key<'t>, &Key<'t>)) {
+fn merge<'t>(root: &mut DeTable<'t>, tree: DeTable<'t>, twice: &mut Twice<'_, 't>) {
     for (key, value) in tree {
         let Some((first, _)) = root.get_key_value(&key) else {
             root.insert(key, value);
@@ -84,14 +128,14 @@ fn merge<'t>(root: &mut DeTable<'t>, tree: DeTable<'t>, twice: &mut dyn FnMut(&K
             (Some(DeValue::Table(known)), DeValue::Table(more)) => {
                 for (name, one) in more {
                     match known.get_key_value(&name) {
-                        Some((first, _)) => twice(first, &name),
+                        Some((first, _)) => twice(Some(&key), first, &name),
                         None => {
                             known.insert(name, one);
                         }
                     }
                 }
             }
-            _ => twice(&first, &key),
+            _ => twice(None, &first, &key),
         }
     }
 }

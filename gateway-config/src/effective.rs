@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::masking;
 use crate::model::{LogFormat, LogLevel, Model, Tls};
 use crate::settings as s;
 
@@ -24,11 +25,11 @@ pub fn to_toml(model: &Model) -> String {
     written(model, Writer::default())
 }
 
-/// The same for people: [`HIDDEN`](crate::HIDDEN) stands for each value of a secret setting, so it
-/// does not load.
+/// The same for people: [`HIDDEN`](crate::HIDDEN) stands for each value of a secret setting and for
+/// each login in an address, so it does not load.
 #[must_use]
 pub fn to_shown_toml(model: &Model) -> String {
-    written(model, Writer::hiding())
+    masking::toml_without_logins(&written(model, Writer::hiding())).into_owned()
 }
 
 fn written(model: &Model, mut out: Writer) -> String {

@@ -24,6 +24,8 @@ use crate::settings::{self as s, Setting};
 use crate::snapshot::{Loaded, Snapshot};
 use crate::source::{Origin, Place, Placed, Sources};
 
+pub use crate::check::{access_log, check_path};
+
 mod ends;
 mod print;
 
@@ -334,6 +336,8 @@ pub(crate) struct PlacedNode {
 /// nodes that only were named one by one.
 fn nodes(door: &FrontDoor, sources: &mut Sources, findings: &mut Findings) -> Vec<PlacedNode> {
     let listed = match &door.cluster {
+        // What is no path has been told.
+        Some(path) if path.value.as_os_str().is_empty() => return Vec::new(),
         Some(path) => match cluster::read(path, sources, findings) {
             Some(listed) => listed,
             None => return Vec::new(),
@@ -348,7 +352,7 @@ fn nodes(door: &FrontDoor, sources: &mut Sources, findings: &mut Findings) -> Ve
             .iter()
             .find(|named| named.name.value == one.name.value);
         let addr = named.map_or(&one.addr, |named| &named.addr);
-        if let Some(mut node) = seen.node(findings, one.name.clone(), addr.clone()) {
+        if let Some(mut node) = seen.node(findings, Some(one.name.clone()), addr.clone()) {
             node.shards = one.shards.as_deref().map(Into::into);
             node.replica = one.replica.as_deref().map(Into::into);
             nodes.push(PlacedNode {
@@ -365,7 +369,7 @@ fn nodes(door: &FrontDoor, sources: &mut Sources, findings: &mut Findings) -> Ve
                 Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&named.name.place, place),
             );
         } else if !listed.iter().any(|one| one.name.value == named.name.value)
-            && let Some(node) = seen.node(findings, named.name.clone(), named.addr.clone())
+            && let Some(node) = seen.node(findings, Some(named.name.clone()), named.addr.clone())
         {
             nodes.push(PlacedNode {
                 node,

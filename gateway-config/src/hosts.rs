@@ -6,9 +6,10 @@
 //!
 //! Source: RFC 3986 §3.2.2 (case), RFC 6125 §6.4.3 (one label).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::model::{Model, Www};
+use crate::model::{Listener, Model, Site, Www};
 
 /// Longest host name there is, without the dot at its end (RFC 1035 §2.3.4).
 const LONGEST: usize = 253;
@@ -16,11 +17,12 @@ const LONGEST: usize = 253;
 /// The names of every listener. Equal for equal models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct HostTable {
-    listeners: HashMap<Box<str>, Hosts>,
+    listeners: HashMap<Box<str>, Arc<Hosts>>,
 }
 
+/// The names of one listener.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Hosts {
+pub struct Hosts {
     exact: HashMap<Box<str>, u32>,
     /// By the parent: `shop.example` for `*.shop.example`.
     wildcards: HashMap<Box<str>, u32>,
@@ -29,11 +31,11 @@ struct Hosts {
 
 /// Where a name leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FoundAt {
+pub struct FoundAt {
     /// The place of the site in the model.
-    pub(crate) site: usize,
+    pub site: usize,
     /// By what it was found.
-    pub(crate) by: FoundBy,
+    pub by: FoundBy,
 }
 
 /// By what a site was found.
@@ -48,55 +50,82 @@ pub enum FoundBy {
 }
 
 impl HostTable {
-    /// The table of a model. A name that the file gives to a site goes before one that `www` adds.
+    /// The table of a model. A listener that sends everybody on to HTTPS has the names of those it
+    /// sends them to.
     pub(crate) fn of(model: &Model) -> Self {
-        let mut table = Self::default();
+        let names = |is_one: fn(&Listener) -> bool| -> HashSet<&str> {
+            let all = model.listeners.iter().filter(|one| is_one(one));
+            all.map(|one| &*one.name).collect()
+        };
+        let encrypted = names(|one| one.tls.is_some());
+        let senders = names(|one| one.redirect_to_https);
+        let mut served: HashMap<&str, Vec<Indexed<'_>>> = HashMap::new();
         for (index, site) in model.sites.iter().enumerate() {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
-            for listener in site.listeners() {
-                let hosts = table.listeners.entry((&**listener).into()).or_default();
-                for host in site.hosts.iter().chain(&site.aliases) {
-                    match host.strip_prefix("*.") {
-                        Some(parent) => hosts.wildcards.insert(parent.into(), index),
-                        None => hosts.exact.insert((&**host).into(), index),
-                    };
-                }
-                if site.is_default {
-                    hosts.others = Some(index);
-                }
+            let own = site.listeners().map(|name| &**name);
+            let is_encrypted = site.listeners().any(|name| encrypted.contains(&**name));
+            let sent = senders.iter().copied().filter(|_| is_encrypted);
+            for listener in own.chain(sent) {
+                served.entry(listener).or_default().push((index, site));
             }
         }
-        for (index, site) in model
-            .sites
-            .iter()
-            .enumerate()
-            .filter(|(_, site)| site.www != Www::Keep)
-        {
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
-            for listener in site.listeners() {
-                let hosts = table.listeners.entry((&**listener).into()).or_default();
-                for host in site.hosts.iter().filter(|host| !host.starts_with("*.")) {
-                    let twin: Box<str> = match host.strip_prefix("www.") {
-                        Some(bare) => bare.into(),
-                        None => format!("www.{host}").into(),
-                    };
-                    hosts.exact.entry(twin).or_insert(index);
-                }
-            }
+        let made = served.into_iter();
+        let listeners = made.map(|(name, sites)| (name.into(), Arc::new(Hosts::of(&sites))));
+        Self {
+            listeners: listeners.collect(),
         }
-        table
     }
 
-    /// Where a name leads on a listener; the name is as a client wrote it.
-    pub(crate) fn find(&self, listener: &str, host: &str) -> Option<FoundAt> {
-        let hosts = self.listeners.get(listener)?;
+    /// The names of a listener; `None`: it has no site.
+    pub(crate) fn of_listener(&self, listener: &str) -> Option<&Arc<Hosts>> {
+        self.listeners.get(listener)
+    }
+}
+
+/// A site, and its place in the model.
+type Indexed<'a> = (u32, &'a Site);
+
+impl Hosts {
+    /// The names of some sites. One that the file gives to a site goes before one that `www` adds.
+    fn of(sites: &[Indexed<'_>]) -> Self {
+        let mut hosts = Self::default();
+        for (index, site) in sites {
+            for host in site.hosts.iter().chain(&site.aliases) {
+                match host.strip_prefix("*.") {
+                    Some(parent) => hosts.wildcards.insert(parent.into(), *index),
+                    None => hosts.exact.insert((&**host).into(), *index),
+                };
+            }
+            if site.is_default {
+                hosts.others = Some(*index);
+            }
+        }
+        for (index, site) in sites.iter().filter(|(_, site)| site.www != Www::Keep) {
+            for host in site.hosts.iter().filter(|host| !host.starts_with("*.")) {
+                let twin: Box<str> = match host.strip_prefix("www.") {
+                    Some(bare) => bare.into(),
+                    None => format!("www.{host}").into(),
+                };
+                hosts.exact.entry(twin).or_insert(*index);
+            }
+        }
+        hosts
+    }
+
+    /// Where a name leads; the name is as a client wrote it, without a port. `None`: nobody has it,
+    /// and no site takes such names.
+    #[must_use]
+    pub fn find(&self, host: &str) -> Option<FoundAt> {
         let others = || {
-            let site = usize::try_from(hosts.others?).ok()?;
+            let site = usize::try_from(self.others?).ok()?;
             Some(FoundAt {
                 site,
                 by: FoundBy::Default,
             })
         };
+        if self.exact.is_empty() && self.wildcards.is_empty() {
+            return others();
+        }
         let host = host.strip_suffix('.').unwrap_or(host);
         let mut folded = [0_u8; LONGEST];
         let Some(room) = folded.get_mut(..host.len()) else {
@@ -108,13 +137,13 @@ impl HostTable {
             return others();
         };
         let wildcard = || {
-            if hosts.wildcards.is_empty() {
+            if self.wildcards.is_empty() {
                 return None;
             }
             let (label, parent) = name.split_once('.')?;
-            hosts.wildcards.get(parent).filter(|_| !label.is_empty())
+            self.wildcards.get(parent).filter(|_| !label.is_empty())
         };
-        let found = match hosts.exact.get(name) {
+        let found = match self.exact.get(name) {
             Some(site) => Some((site, FoundBy::Exact)),
             None => wildcard().map(|site| (site, FoundBy::Wildcard)),
         };
@@ -129,7 +158,6 @@ impl HostTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Site;
 
     fn table() -> HostTable {
         let mut model = Model::new();
@@ -151,7 +179,7 @@ mod tests {
     #[test]
     fn exact_names_go_before_wildcards_and_those_before_the_rest() {
         let table = table();
-        let find = |host: &str| table.find("a", host).map(|found| found.site);
+        let find = |host: &str| Some(table.of_listener("a")?.find(host)?.site);
         assert_eq!(find("b.shop.example"), Some(0));
         assert_eq!(find("B.Shop.EXAMPLE."), Some(0));
         assert_eq!(find("c.shop.example"), Some(1));
@@ -167,10 +195,10 @@ mod tests {
         }
         assert_eq!(find("www.x.example"), Some(2));
         assert_eq!(find(&"x".repeat(9_999)), Some(3));
-        let by = |listener, host| table.find(listener, host).map(|found| found.by);
+        let by = |listener: &str, host: &str| Some(table.of_listener(listener)?.find(host)?.by);
         assert_eq!(by("b", "b.shop.example"), Some(FoundBy::Default));
         assert_eq!(by("a", "b.shop.example"), Some(FoundBy::Exact));
         assert_eq!(by("a", "c.shop.example"), Some(FoundBy::Wildcard));
-        assert_eq!(table.find("c", "b.shop.example"), None);
+        assert_eq!(table.of_listener("c"), None);
     }
 }

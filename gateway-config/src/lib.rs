@@ -10,6 +10,7 @@
 //! [`Site::route_with`](model::Site::route_with) the route that takes a request.
 
 mod allowlist;
+pub mod canonical;
 pub mod capability;
 mod check;
 mod cluster;
@@ -23,9 +24,10 @@ mod endpoint;
 mod files;
 pub mod front_door;
 mod hosts;
+mod layout;
 mod load;
+mod masking;
 pub mod model;
-mod moved;
 mod names;
 pub mod networks;
 mod origins;
@@ -49,10 +51,9 @@ pub use capability::Capability;
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use endpoint::Endpoint;
 pub use files::{FileRole, NamedFile, check_files, pairs};
-pub use hosts::FoundBy;
+pub use hosts::{FoundAt, FoundBy, Hosts};
 pub use load::{load, load_all, load_source, load_sources};
-pub use moved::{Moved, WhyMoved};
+pub use masking::HIDDEN;
 pub use origins::Origins;
-pub use secrets::HIDDEN;
 pub use snapshot::{Found, Loaded, Snapshot};
 pub use source::{MAX_BYTES, Origin, Place, Placed, SourceId, Sources};

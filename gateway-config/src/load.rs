@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
 use crate::check::check;
-use crate::codes;
+use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::dialect;
 use crate::document::{self, Read};
@@ -18,7 +18,7 @@ use crate::raw;
 use crate::secrets;
 use crate::shape;
 use crate::snapshot::{Loaded, Snapshot};
-use crate::source::{Origin, SourceId, Sources};
+use crate::source::{NotText, Origin, SourceId, Sources};
 
 /// Loads a configuration: a file, or a folder whose `*.toml` files are one configuration together.
 ///
@@ -58,14 +58,14 @@ pub fn load_all(paths: &[&Path], sources: &mut Sources) -> Result<Loaded, Vec<Di
             };
             match opened {
                 Ok(id) => ids.push(id),
-                Err(why) => findings.push(unreadable(&file, &why)),
+                Err(why) => {
+                    let found = unreadable(&file, &why);
+                    findings.push(not_text(found, &why, sources));
+                }
             }
         }
     }
-    if findings.refuse() {
-        return Err(findings.into_sorted());
-    }
-    load_sources(&ids, sources)
+    load_texts(&ids, sources, findings)
 }
 
 /// Loads a configuration that is already among the sources.
@@ -81,7 +81,16 @@ pub fn load_source(id: SourceId, sources: &mut Sources) -> Result<Loaded, Vec<Di
 /// # Errors
 /// As [`load`].
 pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
-    let mut findings = Findings::default();
+    load_texts(ids, sources, Findings::default())
+}
+
+/// The same with what has been found so far: files that could not be read.
+fn load_texts(
+    ids: &[SourceId],
+    sources: &mut Sources,
+    mut findings: Findings,
+) -> Result<Loaded, Vec<Diagnostic>> {
+    let is_any_missing = findings.refuse();
     let text = |id: &SourceId| (*id, sources.written(*id).to_owned());
     let texts: Vec<(SourceId, String)> = ids.iter().map(text).collect();
     let Read {
@@ -89,22 +98,16 @@ pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, V
         mut root,
         is_whole,
     } = document::read(&texts, sources, &mut findings);
-    if findings.refuse() {
-        // What is not in the tree, or only once, is not met on the way through it.
-        for (id, text) in &texts {
-            secrets::hide_in_broken(sources, *id, text);
-        }
-    }
     for (id, text) in texts.iter().filter(|_| is_whole) {
         newer_toml(*id, text, sources, &mut findings);
     }
-    let walked = shape::walk(sources, &origin, root.get_mut(), &mut findings);
+    let mut walked = shape::walk(sources, &origin, root.get_mut(), &mut findings);
     for place in &walked.secrets {
         sources.mask(place);
     }
-    if !is_whole {
+    if is_any_missing || !is_whole {
         // What the others define or refer to may be in the text that could not be read.
-        return Err(findings.into_sorted());
+        walked.doubts.doubt_everything();
     }
     let Some(file) = read(root, &origin, sources, &mut findings) else {
         return Err(findings.into_sorted());
@@ -114,8 +117,7 @@ pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, V
         sources.mask(&place);
     }
     findings.forget(|found| walked.doubts.explain(found));
-    if findings.has(codes::UNDEFINED) {
-        // It was meant by a reference that leads nowhere.
+    if MEANT.iter().any(|code| findings.has(*code)) {
         findings.forget(|found| found.code == codes::UNUSED);
     }
     if findings.refuse() {
@@ -128,6 +130,15 @@ pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, V
         origin,
     })
 }
+
+/// Findings about what may have been meant to use something: a reference that leads nowhere or is
+/// not there, and a route that is refused for what it does.
+const MEANT: &[Code] = &[
+    codes::MISSING_SETTING,
+    codes::NO_ACTION,
+    codes::ONE_ACTION,
+    codes::UNDEFINED,
+];
 
 /// The files that a path stands for: itself, or those of a folder, by name.
 fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -155,6 +166,17 @@ fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
 fn unreadable(path: &Path, why: &io::Error) -> Diagnostic {
     let title = format!("{} cannot be read: {why}", path.display());
     Diagnostic::error(codes::UNREADABLE_SOURCE, title)
+}
+
+/// Shows where a file is no text; nothing else in it is read, and what may be a secret is hidden.
+fn not_text(found: Diagnostic, why: &io::Error, sources: &mut Sources) -> Diagnostic {
+    let wrong = why.get_ref().and_then(|why| why.downcast_ref::<NotText>());
+    let Some(NotText { place, .. }) = wrong else {
+        return found;
+    };
+    let text = sources.written(place.source).to_owned();
+    secrets::hide_in_broken(sources, place.source, &text);
+    found.at(place, "no character begins with this byte")
 }
 
 fn newer_toml(id: SourceId, text: &str, sources: &Sources, findings: &mut Findings) {

@@ -167,15 +167,3 @@ impl Default for Model {
         Self::new()
     }
 }
-
-impl AccessLog {
-    /// Reads `off`, `stdout` or the path of a file.
-    #[must_use]
-    pub fn from_word(text: &str) -> Self {
-        match text {
-            "off" => Self::Off,
-            "stdout" => Self::Stdout,
-            path => Self::File(PathBuf::from(path)),
-        }
-    }
-}

@@ -4,6 +4,8 @@ use strsim::osa_distance;
 
 /// Farthest typing mistake that is still taken for one, in edits.
 const NEAR: usize = 2;
+/// Longest name of which one edit leaves too little, and of which two do.
+const SHORT: [usize; 2] = [2, 5];
 /// Longest list that is worth reading.
 const LISTED: usize = 8;
 
@@ -50,9 +52,15 @@ pub(crate) fn closest<'a>(
         .into_iter()
         .filter(|one| !far(one))
         .map(|one| (osa_distance(wrong, one), one))
-        .filter(|(distance, one)| *distance <= NEAR && *distance < one.chars().count())
+        .filter(|(distance, one)| *distance <= reach(wrong, one) || one.eq_ignore_ascii_case(wrong))
         .min()
         .map(|(_, one)| one)
+}
+
+/// How far apart two names may be that are taken for one.
+fn reach(wrong: &str, legal: &str) -> usize {
+    let longer = wrong.chars().count().max(legal.chars().count());
+    NEAR - SHORT.iter().filter(|short| longer <= **short).count()
 }
 
 #[cfg(test)]
@@ -69,5 +77,27 @@ mod tests {
         );
         assert_eq!(help("x", ["only"]).unwrap(), "there is only `only`");
         assert_eq!(help("x", []), None);
+    }
+
+    #[test]
+    fn the_shorter_a_name_the_less_it_may_differ() {
+        for (wrong, legal, is_near) in [
+            ("a", "b", false),
+            ("db", "dc", false),
+            ("api", "web", false),
+            ("api", "app", true),
+            ("apx", "aqy", false),
+            ("shopp", "shop", true),
+            ("shxxp", "shoop", false),
+            ("balnace", "balance", true),
+            ("conections", "connection", true),
+            ("TLS", "tls", true),
+        ] {
+            assert_eq!(
+                closest(wrong, [legal]).is_some(),
+                is_near,
+                "{wrong} {legal}"
+            );
+        }
     }
 }

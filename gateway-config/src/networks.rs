@@ -82,6 +82,11 @@ pub(crate) fn read(text: &str) -> Result<IpNet, NetworkError> {
             instead: None,
         });
     };
+    if let (IpAddr::V6(written), Some(prefix)) = (address, prefix)
+        && let Some(meant) = written.to_ipv4_mapped()
+    {
+        return Err(mapped(text, meant, prefix));
+    }
     let address = address.to_canonical();
     let most: u8 = if address.is_ipv4() { 32 } else { 128 };
     let Some(prefix) = prefix else {
@@ -116,6 +121,20 @@ pub(crate) fn read(text: &str) -> Result<IpNet, NetworkError> {
             why: "not a prefix",
             instead: None,
         }),
+    }
+}
+
+/// An IPv4 network written as IPv6: its prefix counts bits that an IPv4 address does not have.
+fn mapped(text: &str, meant: Ipv4Addr, prefix: &str) -> NetworkError {
+    let bits = prefix
+        .parse::<u8>()
+        .ok()
+        .and_then(|bits| bits.checked_sub(96));
+    let net = bits.and_then(|bits| Ipv4Net::new(meant, bits).ok());
+    NetworkError {
+        at: 0..text.len(),
+        why: "IPv4 written as IPv6; a network of IPv4 is written as one",
+        instead: net.map(|net| format!("`{}`", net.trunc())),
     }
 }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use globset::GlobBuilder;
 use regex::bytes::{Regex, RegexBuilder};
-use regex_syntax::hir::{Hir, HirKind};
+use regex_syntax::hir::{Class, ClassBytesRange, ClassUnicodeRange, Hir, HirKind};
 use regex_syntax::{Error, ParserBuilder};
 
 /// Where in a text it is wrong, and why.
@@ -16,6 +16,9 @@ pub(crate) type Wrong = (Range<usize>, String);
 
 /// Largest expression that is taken, in bytes of its text.
 pub(crate) const MAX_BYTES: usize = 1_024;
+
+/// Why an expression matches no path.
+const NO_SLASH: &str = "a path begins with `/`, and nothing that matches does";
 
 /// Steps of an expression beyond which it is tried whether it can be compiled.
 const HEAVY: u64 = 2_000;
@@ -26,15 +29,20 @@ const HEAVY: u64 = 2_000;
 /// The smallest wrong piece that is known.
 pub(crate) fn glob(text: &str) -> Result<String, Wrong> {
     check_length(text)?;
-    if !text.starts_with('/') && !text.starts_with('*') {
-        return Err((0..0, "a path begins with `/`".to_owned()));
-    }
     let glob = GlobBuilder::new(text)
         .literal_separator(true)
         .backslash_escape(true)
         .build()
         .map_err(|wrong| (0..text.len(), wrong.kind().to_string()))?;
-    Ok(glob.regex().to_owned())
+    match hir(glob.regex()).is_ok_and(|hir| !beginning(&hir).is_slash) {
+        true if text.starts_with('*') => Err((
+            0..1,
+            "a path begins with `/`, and this stays within a segment; `/**` is every path"
+                .to_owned(),
+        )),
+        true => Err((0..text.len(), NO_SLASH.to_owned())),
+        false => Ok(glob.regex().to_owned()),
+    }
 }
 
 /// The expression of a regular expression, anchored.
@@ -43,6 +51,9 @@ pub(crate) fn glob(text: &str) -> Result<String, Wrong> {
 /// The smallest wrong piece, as the parser sees it.
 pub(crate) fn regex(text: &str) -> Result<String, Wrong> {
     let parsed = parse(text)?;
+    if !beginning(&parsed).is_slash {
+        return Err((0..text.len(), NO_SLASH.to_owned()));
+    }
     let anchored = anchored(text);
     // Few are worth the time: most are as short as what they match.
     if weight(&parsed) > HEAVY && compiled(&anchored).is_none() {
@@ -50,6 +61,47 @@ pub(crate) fn regex(text: &str) -> Result<String, Wrong> {
         return Err((0..text.len(), why));
     }
     Ok(anchored)
+}
+
+/// With what the texts begin that an expression matches.
+struct Beginning {
+    /// Some may begin with `/`, as every path does.
+    is_slash: bool,
+    /// Some may be empty, so that what follows may be the beginning.
+    is_empty: bool,
+}
+
+/// What is not known for certain may be.
+fn beginning(hir: &Hir) -> Beginning {
+    let (is_slash, is_empty) = match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => (false, true),
+        HirKind::Literal(literal) => (literal.0.starts_with(b"/"), false),
+        HirKind::Class(Class::Bytes(all)) => {
+            let holds = |one: &ClassBytesRange| (one.start()..=one.end()).contains(&b'/');
+            (all.iter().any(holds), false)
+        }
+        HirKind::Class(Class::Unicode(all)) => {
+            let holds = |one: &ClassUnicodeRange| (one.start()..=one.end()).contains(&'/');
+            (all.iter().any(holds), false)
+        }
+        HirKind::Capture(capture) => return beginning(&capture.sub),
+        HirKind::Repetition(one) => {
+            let inner = beginning(&one.sub);
+            (inner.is_slash, inner.is_empty || one.min == 0)
+        }
+        HirKind::Alternation(all) => all.iter().map(beginning).fold((false, false), |so, one| {
+            (so.0 || one.is_slash, so.1 || one.is_empty)
+        }),
+        HirKind::Concat(all) => {
+            let (mut is_slash, mut is_empty) = (false, true);
+            for one in all.iter().map(beginning) {
+                is_slash |= is_empty && one.is_slash;
+                is_empty &= one.is_empty;
+            }
+            (is_slash, is_empty)
+        }
+    };
+    Beginning { is_slash, is_empty }
 }
 
 /// How many steps a text of the longest kind that an expression spells out would have.
@@ -89,6 +141,10 @@ pub(crate) fn captured(text: &str) -> Vec<String> {
 
 fn parse(text: &str) -> Result<Hir, Wrong> {
     check_length(text)?;
+    hir(text)
+}
+
+fn hir(text: &str) -> Result<Hir, Wrong> {
     ParserBuilder::new()
         .nest_limit(50)
         .unicode(false)

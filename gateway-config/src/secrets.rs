@@ -8,12 +8,12 @@
 
 use std::ops::Range;
 
+use toml_parser::Source;
+use toml_parser::parser::{Event, EventKind, parse_document};
+
+use crate::masking::{HIDDEN, is_secret_name, sounds_secret_alone};
 use crate::settings::{SETTINGS, Setting};
 use crate::source::{SourceId, Sources};
-
-/// What stands for a value that is not shown. It is no value that could be sent, so a text in which
-/// it stands is refused rather than served.
-pub const HIDDEN: &str = "…";
 
 /// Whether secret settings lie below a path of the table.
 pub(crate) fn is_around(path: &str) -> bool {
@@ -24,6 +24,11 @@ pub(crate) fn is_around(path: &str) -> bool {
     })
 }
 
+/// Whether a name is no setting's and sounds as if a secret stood under it.
+pub(crate) fn is_unknown_secret(name: &str) -> bool {
+    is_secret_name(name) && !SETTINGS.iter().any(|one| one.key() == name)
+}
+
 /// Hides what may be a secret in a text that cannot be read as a tree.
 pub(crate) fn hide_in_broken(sources: &mut Sources, id: SourceId, text: &str) {
     for span in in_broken(text) {
@@ -31,10 +36,86 @@ pub(crate) fn hide_in_broken(sources: &mut Sources, id: SourceId, text: &str) {
     }
 }
 
+/// Hides what may be a secret in a text that is TOML, also where something is written twice: of such
+/// a thing a tree holds the first only.
+pub(crate) fn hide_in_tree(sources: &mut Sources, id: SourceId, text: &str) {
+    let tokens = Source::new(text).lex().into_vec();
+    let mut walk = Keys::default();
+    let mut found = Vec::new();
+    let mut look = |event: Event| {
+        let span = event.span().start()..event.span().end();
+        match event.kind() {
+            EventKind::Scalar if walk.lead_to_secret() => found.push(span),
+            EventKind::SimpleKey => walk.key(text.get(span).unwrap_or_default()),
+            kind => walk.pass(kind),
+        }
+    };
+    parse_document(&tokens, &mut look, &mut ());
+    for span in found {
+        sources.mask(&sources.place(id, span));
+    }
+}
+
+/// The keys on the way to where a parser is.
+#[derive(Default)]
+struct Keys {
+    /// Those of the table whose header is the last, and of each table in braces that is open.
+    all: Vec<Vec<String>>,
+    is_in_header: bool,
+    /// Whether the next key begins a setting of its own.
+    is_next_new: bool,
+}
+
+impl Keys {
+    fn key(&mut self, written: &str) {
+        let name = written.trim_matches(['"', '\'']).to_owned();
+        if self.all.len() < 2 {
+            self.all.resize_with(2, Vec::new);
+        }
+        let is_new = std::mem::take(&mut self.is_next_new);
+        let place = match self.is_in_header {
+            true => self.all.first_mut(),
+            false => self.all.last_mut(),
+        };
+        if let Some(keys) = place {
+            if is_new {
+                keys.clear();
+            }
+            keys.push(name);
+        }
+    }
+
+    fn pass(&mut self, kind: EventKind) {
+        match kind {
+            EventKind::ArrayTableOpen | EventKind::StdTableOpen => {
+                self.all.clear();
+                self.is_in_header = true;
+            }
+            EventKind::ArrayTableClose | EventKind::StdTableClose => self.is_in_header = false,
+            EventKind::InlineTableOpen => self.all.push(Vec::new()),
+            EventKind::InlineTableClose => {
+                self.all.pop();
+            }
+            EventKind::Newline | EventKind::ValueSep => self.is_next_new = true,
+            _ => {}
+        }
+    }
+
+    fn lead_to_secret(&self) -> bool {
+        may_be_secret(&self.all.concat())
+    }
+}
+
+/// Whether a value at the end of a way may be a secret, or a table around one.
+fn may_be_secret(way: &[String]) -> bool {
+    way.iter().any(|name| is_unknown_secret(name))
+        || secret().any(|one| agree(one.path, way, |_, _| true))
+}
+
 /// Where values may stand that are shown to nobody, in a text that is not TOML.
 ///
 /// Takes too much rather than too little: from a key that is a secret, or a table around one, to the
-/// next head of a table.
+/// next head of a table, unless the value ends in its line.
 fn in_broken(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut table: Vec<String> = Vec::new();
@@ -42,28 +123,80 @@ fn in_broken(text: &str) -> Vec<Range<usize>> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let end = start + line.trim_end().len();
-        if let Some(head) = line.trim_start().strip_prefix('[') {
+        if let Some(head) = head(line) {
             table = names(head, ']').0;
-            is_inside = secret().any(|one| agree(one.path, &table, usize::le));
+            is_inside = table.iter().any(|name| is_unknown_secret(name))
+                || secret().any(|one| agree(one.path, &table, usize::le));
         } else if is_inside {
             found.push(start..end);
-        } else if line.contains('=') {
-            let (keys, length) = names(line, '=');
-            let path = [table.as_slice(), &keys].concat();
-            is_inside = secret().any(|one| agree(one.path, &path, |_, _| true));
-            if is_inside {
-                found.push((start + length).min(end)..end);
-            }
+        } else if let Some(at) = secret_value(line, &table) {
+            is_inside = !ends_here(line.get(at..).unwrap_or_default());
+            found.push((start + at).min(end)..end);
         }
         start += line.len();
     }
     found
 }
 
+/// What stands in a line that is the head of a table, or was meant to be one.
+fn head(line: &str) -> Option<&str> {
+    let head = line.trim_start().strip_prefix('[')?;
+    let is_key = |c: char| c.is_alphanumeric() || " \t.-_[]\"'".contains(c);
+    let written = head.split('#').next().unwrap_or(head);
+    written.trim_end().chars().all(is_key).then_some(head)
+}
+
+/// Where in a line something stands that may be a secret.
+fn secret_value(line: &str, table: &[String]) -> Option<usize> {
+    let of_row = || {
+        let (keys, length) = names(line, '=');
+        let way = [table, &keys].concat();
+        let is_secret = secret().any(|one| agree(one.path, &way, |_, _| true));
+        is_secret.then_some(length)
+    };
+    let of_row = line.contains('=').then(of_row).flatten();
+    of_row.into_iter().chain(behind_name(line)).min()
+}
+
+/// Where something stands behind a name that sounds like a secret: behind the sign between them,
+/// which may be missing.
+fn behind_name(line: &str) -> Option<usize> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let mut at = 0;
+    line.split_inclusive(|c| !is_name(c)).find_map(|word| {
+        let name = word.trim_end_matches(|c| !is_name(c));
+        let rest = line.get(at + name.len()..)?;
+        at += word.len();
+        let sign = rest.trim_start_matches(['"', '\'', ' ', '\t']);
+        let is_set = sign.starts_with(['=', ':']);
+        let is_it = is_unknown_secret(name) && (is_set || sounds_secret_alone(name));
+        is_it.then_some(line.len() - sign.len() + usize::from(is_set))
+    })
+}
+
+/// Whether a value is one text that ends in its line.
+fn ends_here(value: &str) -> bool {
+    let value = value.trim();
+    let Some(quote) = value.chars().next().filter(|c| ['"', '\''].contains(c)) else {
+        return false;
+    };
+    let inside = value.get(1..).unwrap_or_default();
+    match inside.find(quote) {
+        Some(0) | None => false,
+        Some(end) => {
+            let rest = inside.get(end + 1..).unwrap_or_default().trim_start();
+            rest.is_empty() || rest.starts_with('#')
+        }
+    }
+}
+
 /// Why a text is no value of a field.
 pub(crate) fn unsendable(text: &str) -> &'static str {
     match text {
         HIDDEN => "stands for a value that is not shown; write the value itself",
+        _ if text.trim_matches([' ', '\t']) != text => {
+            "spaces around a value do not arrive; leave them out"
+        }
         _ => "one line of visible ASCII",
     }
 }

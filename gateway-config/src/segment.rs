@@ -33,10 +33,35 @@ pub(crate) fn is_dots(segment: &[u8]) -> bool {
     matches!(segment, b"." | b"..")
 }
 
+/// Whether some readers would find a dot segment in a segment that is none: behind a separator that
+/// was escaped, or before a parameter. Nobody means such a name (adr/0013).
+#[must_use]
+pub(crate) fn hides_dots(raw: &[u8]) -> bool {
+    let is_disguised = |part: &[u8]| {
+        let bare = part.split(|byte| *byte == b';').next();
+        bare.is_some_and(is_dots)
+    };
+    !is_dots(raw)
+        && decode(raw)
+            .split(|byte| matches!(byte, b'/' | b'\\'))
+            .any(is_disguised)
+}
+
 /// Whether RFC 3986 §2.3 lets this byte stand for itself everywhere.
 #[must_use]
 pub(crate) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
+}
+
+/// Why a character that ends a path stands in none (RFC 3986 §3.3); what it would begin is told
+/// elsewhere.
+#[must_use]
+pub(crate) fn ends_path(c: char) -> Option<&'static str> {
+    match c {
+        '?' => Some("a path has no query; what has to be in one is said by `when.query`"),
+        '#' => Some("a path has no fragment, and none is ever sent"),
+        _ => None,
+    }
 }
 
 /// Appends the decoded segment, re-encoded: unreserved bytes as they are, all others `%XX`.
@@ -145,6 +170,24 @@ mod tests {
         let mut out = String::new();
         push_value(&mut out, raw);
         out
+    }
+
+    #[test]
+    fn dots_are_found_behind_escaped_separators_and_before_parameters() {
+        for raw in [
+            "..%2fadmin",
+            "a%2F..",
+            "a%5c.%5cb",
+            "..;",
+            "..;x=1",
+            "%2e%2e;",
+            ".%2f",
+        ] {
+            assert!(hides_dots(raw.as_bytes()), "{raw}");
+        }
+        for raw in ["..", "a;..", "@a%2fb..c", "...", "a%2f..b", "", "%252e"] {
+            assert!(!hides_dots(raw.as_bytes()), "{raw}");
+        }
     }
 
     #[test]

@@ -328,7 +328,7 @@ settings! {
     LISTENER_WRITE_GAP = "listeners.*.write_gap", time(60 * SECOND, 1, HOUR), "Longest time in which a client takes no byte of an answer.";
     LISTENER_TUNNEL_IDLE = "listeners.*.tunnel_idle", time(600 * SECOND, 1, DAY), "How long a tunnel may be silent in both directions.";
     LISTENER_MIN_RATE = "listeners.*.min_rate", bytes(256, 0, MIB), "Least bytes per second, averaged over 30 s, at which a client sends or takes a body.";
-    LISTENER_REUSE_PORT = "listeners.*.reuse_port", flag(), "Whether other processes may listen on the same address.";
+    LISTENER_REUSE_PORT = "listeners.*.reuse_port", flag(), "Whether other processes, or a listener of all addresses beside one of a single address, may listen on the same port.";
     LISTENER_V6ONLY = "listeners.*.v6only", on(), "Whether an IPv6 address takes IPv6 connections only.";
     LISTENER_BACKLOG = "listeners.*.backlog", number(65_535, 1, 65_535), "Connections the system may hold until they are accepted.";
 
@@ -499,7 +499,7 @@ settings! {
     LIMIT_HANDSHAKES = "limits.handshakes", number(1_000, 1, 10_000_000), "TLS handshakes under way per listener.";
 
     LOGS = "logs", Kind::Table, "What is written about requests, and about the process.";
-    LOG_ACCESS = "logs.access", Kind::Text, "One line per request: off, stdout, or the file they are appended to; stdout when absent.";
+    LOG_ACCESS = "logs.access", Kind::Text, "One line per request: off, stdout, or the file they are appended to, as a path with a / in it; stdout when absent.";
     LOG_FORMAT = "logs.format", word("json", &["combined", "json"]), "How such a line is written.";
     LOG_REDACT = "logs.redact", Kind::Texts, "Query keys whose values are never written; none when absent.";
     LOG_LEVEL = "logs.level", word("info", &["debug", "error", "info", "trace", "warn"]), "How much the process says about itself.";

@@ -87,7 +87,7 @@ impl Walk<'_> {
                 Some(setting) => walk.setting(setting, value, &join(shown, name)),
                 None => {
                     // It may have been meant to be a secret, or to be around one.
-                    if value.get_ref().is_table() {
+                    if secrets::is_unknown_secret(name) || has_table(value.get_ref()) {
                         walk.hide(value);
                     }
                     walk.unknown(key, pattern, shown)
@@ -266,6 +266,8 @@ impl Walk<'_> {
         let is = match value.get_ref() {
             DeValue::String(_) => "a text",
             DeValue::Integer(_) => "a number",
+            DeValue::Float(one) if one.as_str().ends_with("nan") => "not a number",
+            DeValue::Float(one) if one.as_str().ends_with("inf") => "a number without end",
             DeValue::Float(_) => "a number with a fraction",
             DeValue::Boolean(_) => "true or false",
             DeValue::Datetime(_) => "a date or time",
@@ -315,6 +317,14 @@ impl Walk<'_> {
 }
 
 type Key<'t> = Spanned<Cow<'t, str>>;
+
+/// Whether a value is a table, or a list with one in it.
+fn has_table(value: &DeValue<'_>) -> bool {
+    match value {
+        DeValue::Array(all) => all.iter().any(|one| has_table(one.get_ref())),
+        other => other.is_table(),
+    }
+}
 
 /// Keeps the entries of a list that are sound.
 fn keep<'t>(all: &mut DeArray<'t>, mut is_sound: impl FnMut(&mut Spanned<DeValue<'t>>) -> bool) {

@@ -1,6 +1,7 @@
 //! One validated configuration, immutable, known by its content.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -8,7 +9,7 @@ use crate::capability::{self, Capability};
 use crate::diagnostic::Diagnostic;
 use crate::effective;
 use crate::files::NamedFile;
-use crate::hosts::{FoundBy, HostTable};
+use crate::hosts::{FoundBy, HostTable, Hosts};
 use crate::model::{Model, Segments, Site};
 use crate::routing::{Capturing, Routing};
 use crate::source::Origin;
@@ -100,9 +101,15 @@ impl Snapshot {
     /// `None` when the listener has no such site and none for other names either: 421.
     #[must_use]
     pub fn site(&self, listener: &str, host: &str) -> Option<Found<'_>> {
-        let found = self.hosts.find(listener, host)?;
+        let found = self.hosts(listener)?.find(host)?;
         let site = self.model.sites.get(found.site)?;
         Some(Found { site, by: found.by })
+    }
+
+    /// The names of a listener, which outlive the snapshot as long as somebody asks for them.
+    #[must_use]
+    pub fn hosts(&self, listener: &str) -> Option<&Arc<Hosts>> {
+        self.hosts.of_listener(listener)
     }
 
     /// What an engine has to be able to do for this content, each once.

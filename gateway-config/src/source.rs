@@ -6,11 +6,15 @@
 //!
 //! Invariant: a [`Place`] made here lies in its text, on character boundaries.
 
+use std::error::Error;
+use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+
+use crate::masking::{SEEN, is_unseen, logins_in_toml, stars, without_keys};
 
 /// Largest configuration file that is read, in bytes.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -83,6 +87,29 @@ struct Source {
     /// The same with what nobody is to see masked, where there is such a thing.
     shown: Option<String>,
     lines: Vec<usize>,
+    /// Where it is no text at all.
+    wrong: Option<NotText>,
+}
+
+/// A file that is not UTF-8: where the first byte of no character stands.
+#[derive(Clone, Debug)]
+pub(crate) struct NotText {
+    pub(crate) place: Place,
+    line: usize,
+}
+
+impl fmt::Display for NotText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the file is not UTF-8 text: see line {}", self.line)
+    }
+}
+
+impl Error for NotText {}
+
+impl From<NotText> for io::Error {
+    fn from(wrong: NotText) -> Self {
+        Self::new(io::ErrorKind::InvalidData, wrong)
+    }
 }
 
 impl Sources {
@@ -115,7 +142,8 @@ impl Sources {
     fn read(&mut self, path: &Path, may_be_pipe: bool) -> io::Result<SourceId> {
         let name = self.shown(path).display().to_string();
         if let Some(known) = self.all.iter().position(|one| one.name == name) {
-            return Ok(SourceId(known));
+            let wrong = self.all.get(known).and_then(|one| one.wrong.clone());
+            return wrong.map_or(Ok(SourceId(known)), |wrong| Err(wrong.into()));
         }
         let kind = fs::metadata(path)?.file_type();
         if !(kind.is_file() || may_be_pipe && kind.is_fifo()) {
@@ -130,16 +158,23 @@ impl Sources {
                 "the file is larger than 16 MiB",
             ));
         }
-        let text = String::from_utf8(bytes).map_err(|wrong| {
-            let read = wrong
-                .as_bytes()
-                .iter()
-                .take(wrong.utf8_error().valid_up_to());
-            let line = 1 + read.filter(|byte| **byte == b'\n').count();
-            let why = format!("the file is not UTF-8 text: see line {line}");
-            io::Error::new(io::ErrorKind::InvalidData, why)
-        })?;
-        Ok(self.push(name, std::path::absolute(path)?, text))
+        let path = std::path::absolute(path)?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(self.push(name, path, text)),
+            Err(wrong) => {
+                // The same up to there, and to be shown only.
+                let at = wrong.utf8_error().valid_up_to();
+                let text = String::from_utf8_lossy(wrong.as_bytes()).into_owned();
+                let id = self.push(name, path, text);
+                let (line, _) = self.line_column(id, at);
+                let place = self.place(id, at..at + SEEN.len());
+                let wrong = NotText { place, line };
+                if let Some(one) = self.all.get_mut(id.0) {
+                    one.wrong = Some(wrong.clone());
+                }
+                Err(wrong.into())
+            }
+        }
     }
 
     /// A path as whoever gave the paths so far would write it.
@@ -192,7 +227,8 @@ impl Sources {
     /// A place in a text, moved onto character boundaries inside it.
     #[must_use]
     pub fn place(&self, id: SourceId, span: Range<usize>) -> Place {
-        let text = self.text(id);
+        // What is masked has more boundaries than what was written.
+        let text = self.written(id);
         let start = text.floor_char_boundary(span.start.min(text.len()));
         let end = text.ceil_char_boundary(span.end.clamp(start, text.len()));
         Place {
@@ -243,54 +279,36 @@ impl Sources {
 
     fn push(&mut self, name: String, path: PathBuf, text: String) -> SourceId {
         let text = without_keys(text);
+        let logins = logins_in_toml(&text);
+        // A mark at the very start says that this is UTF-8.
+        let shown = text.get(1..).is_none_or(|rest| rest.contains(is_unseen));
+        let shown = shown.then(|| without_unseen(&text));
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(after_breaks).collect();
         self.all.push(Source {
             name,
             path,
             text,
-            shown: None,
+            shown,
             lines,
+            wrong: None,
         });
-        SourceId(self.all.len() - 1)
+        let id = SourceId(self.all.len() - 1);
+        for span in logins {
+            self.mask(&Place { source: id, span });
+        }
+        id
     }
 }
 
-/// A text of the same length, and the same lines, that says nothing.
-fn stars(text: &str) -> String {
-    let star = |byte: u8| if byte == b'\n' { '\n' } else { '*' };
-    text.bytes().map(star).collect()
+/// A text of the same length in which every character can be seen.
+fn without_unseen(text: &str) -> String {
+    let seen = |(at, c): (usize, char)| match is_unseen(c) && at > 0 {
+        true => SEEN.chars().next().unwrap_or(c),
+        false => c,
+    };
+    text.char_indices().map(seen).collect()
 }
-
-/// A text in which no private key can be read: one that was pasted in has no business here, and
-/// must not be seen in a diagnostic.
-fn without_keys(mut text: String) -> String {
-    let mut from = 0;
-    while let Some(begin) = find(&text, from, "-----BEGIN ") {
-        let line = text.get(begin..).and_then(|rest| rest.lines().next());
-        let Some(marker) = line.and_then(|line| line.find(KEY_BEGINS)) else {
-            from = begin + 1;
-            continue;
-        };
-        let start = begin + marker + KEY_BEGINS.len();
-        // Neither of them stands inside a key, so the text behind one without an end is left alone.
-        let ends = ["-----END", "\"", "'"];
-        let ends = ends.iter().filter_map(|end| find(&text, start, end));
-        let end = ends.min().unwrap_or(text.len());
-        let masked = text.get(start..end).map(stars).unwrap_or_default();
-        text.replace_range(start..end, &masked);
-        from = end;
-    }
-    text
-}
-
-fn find(text: &str, from: usize, what: &str) -> Option<usize> {
-    let at = text.get(from..)?.find(what)?;
-    Some(from + at)
-}
-
-/// How the first line of a private key ends in PEM.
-pub(crate) const KEY_BEGINS: &str = "PRIVATE KEY-----";
 
 #[cfg(test)]
 mod tests {

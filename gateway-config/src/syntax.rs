@@ -11,27 +11,52 @@ use toml::de::{DeTable, DeValue, Error};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::layout::Layout;
+use crate::masking::is_unseen;
 use crate::source::{Place, SourceId, Sources};
 
 /// What the parser says of something that is written twice.
 const TWICE: &str = "duplicate key";
+/// Most findings of one text; nobody reads so many, and each takes memory.
+const MOST: usize = 1_000;
+/// What it says of something that is nested too deep.
+const TOO_DEEP: [&str; 2] = ["recursion limit", "cannot recurse further"];
 
-/// Adds what the parser found wrong; whether the text can be read all the same.
+/// Whether a text can be read all the same.
+pub(crate) fn is_tree(wrong: &[Error]) -> bool {
+    wrong.iter().all(|one| one.message() == TWICE)
+}
+
+/// Adds what the parser found wrong.
 pub(crate) fn report(
     sources: &Sources,
     id: SourceId,
     tree: &DeTable<'_>,
-    wrong: &[Error],
+    (wrong, layout): (&[Error], &Layout),
     findings: &mut Findings,
-) -> bool {
-    let text = sources.text(id);
+) {
+    let text = sources.written(id);
     let mut told_line = None;
     let mut told_header = None;
     let mut headers = Headers::new(text);
-    let mut wrong: Vec<&Error> = wrong.iter().collect();
-    wrong.sort_by_key(|one| one.span().map_or(0, |span| span.start));
-    for one in wrong {
-        let place = sources.place(id, one.span().unwrap_or(0..0));
+    let mut wrong: Vec<(Range<usize>, &Error)> =
+        wrong.iter().map(|one| (span(one, layout), one)).collect();
+    wrong.sort_by_key(|(span, _)| span.start);
+    let mut told = 0;
+    for (span, one) in wrong {
+        if told == MOST {
+            return;
+        }
+        if let Some(open) = layout
+            .unclosed
+            .as_ref()
+            .filter(|open| open.start < span.start)
+        {
+            // All that stands behind it is taken for its inside.
+            findings.push(unclosed(sources, &sources.place(id, open.clone())));
+            return;
+        }
+        let place = sources.place(id, span);
         let line = line_at(text, place.span.start);
         if one.message() == TWICE {
             let (header, first) = headers.of(&line);
@@ -44,16 +69,40 @@ pub(crate) fn report(
                 first_key(text, tree, &header, &place)
             };
             findings.push(twice(sources, &header, &place, first));
+            told += 1;
         } else if told_line.replace(line.start) != Some(line.start) {
             findings.push(unreadable(sources, one.message(), &place, line));
+            told += 1;
         }
     }
-    told_line.is_none()
+}
+
+/// Where a finding of the parser is; it does not say how deep is too deep.
+fn span(one: &Error, layout: &Layout) -> Range<usize> {
+    let is_too_deep = TOO_DEEP.iter().any(|words| one.message().contains(words));
+    let deep = layout.too_deep.clone().filter(|_| is_too_deep);
+    deep.or_else(|| one.span()).unwrap_or(0..0)
+}
+
+fn unclosed(sources: &Sources, place: &Place) -> Diagnostic {
+    let is_table = sources.written(place.source).get(place.span.clone()) == Some("{");
+    let (open, close, what) = match is_table {
+        true => ('{', '}', "a table in braces"),
+        false => ('[', ']', "a list"),
+    };
+    Diagnostic::error(
+        codes::SYNTAX,
+        format!("this is not TOML: `{open}` is never closed"),
+    )
+    .at(place, "all that follows is taken for its inside")
+    .help(format!("{what} ends with `{close}`"))
 }
 
 fn unreadable(sources: &Sources, message: &str, place: &Place, line: Range<usize>) -> Diagnostic {
-    let written = sources.text(place.source).get(line.clone());
-    let cure = cure(written.unwrap_or_default());
+    let shown = sources.text(place.source).get(line.clone());
+    let written = sources.written(place.source).get(line.clone());
+    let unseen = unseen(written.unwrap_or_default(), line.start);
+    let cure = unseen.or_else(|| cure(shown.unwrap_or_default()));
     let message = message.lines().next().unwrap_or("nothing that could be");
     let title = format!("this is not TOML: {message}");
     let found = Diagnostic::error(codes::SYNTAX, title);
@@ -68,8 +117,19 @@ fn unreadable(sources: &Sources, message: &str, place: &Place, line: Range<usize
     }
 }
 
-/// What is usually meant by a line that cannot be read, and the piece of it to change.
-fn cure(line: &str) -> Option<(String, Option<Range<usize>>)> {
+/// What cannot be seen in a line, and is no mark at the very start of a text.
+fn unseen(line: &str, start: usize) -> Option<Cure> {
+    let is_it = |(at, c): &(usize, char)| is_unseen(*c) && start + at > 0;
+    let (at, c) = line.char_indices().find(is_it)?;
+    let help = format!("remove what cannot be seen there: U+{:04X}", u32::from(c));
+    Some((help, Some(at..at + c.len_utf8())))
+}
+
+/// What to do, and the piece of the line to do it to.
+type Cure = (String, Option<Range<usize>>);
+
+/// What is usually meant by a line that cannot be read.
+fn cure(line: &str) -> Option<Cure> {
     if line.contains(['“', '”', '„']) {
         return Some(("a text stands in straight quotes: \"…\"".to_owned(), None));
     }
@@ -94,7 +154,8 @@ fn cure(line: &str) -> Option<(String, Option<Range<usize>>)> {
     }
     let is_bare = value.starts_with(|c: char| c.is_alphanumeric() || "/.$*@_:".contains(c));
     let help = format!("a text stands in quotes: {name} = \"…\"");
-    (is_bare && !value.contains(['"', '\''])).then_some((help, piece))
+    let is_fine = DeValue::parse(value).is_ok();
+    (is_bare && !is_fine && !value.contains(['"', '\''])).then_some((help, piece))
 }
 
 /// Something that is written twice, with the place where the first one begins.
@@ -104,13 +165,14 @@ fn twice(
     place: &Place,
     first: Option<usize>,
 ) -> Diagnostic {
-    let text = sources.text(place.source);
+    let text = sources.written(place.source);
     let name = text.get(place.span.clone()).unwrap_or_default();
-    let mut way = way(text.get(header.clone()).unwrap_or_default());
-    if !header.contains(&place.span.start) {
-        way.push(name);
-    }
-    let title = format!("`{}` is written twice", way.join(".").escape_debug());
+    let shown = match header.contains(&place.span.start) {
+        true => way(text.get(header.clone()).unwrap_or_default()).join("."),
+        // What is in braces has its name only.
+        false => way_to(text, header, place).map_or(name.to_owned(), |way| way.join(".")),
+    };
+    let title = format!("`{}` is written twice", shown.escape_debug());
     let found = Diagnostic::error(codes::DEFINED_TWICE, title).at(place, "again here");
     match first.map(|first| first..first + name.len()) {
         Some(first) => found.at(&sources.place(place.source, first), "first here"),
@@ -125,15 +187,23 @@ fn first_key(
     header: &Range<usize>,
     again: &Place,
 ) -> Option<usize> {
-    let line = line_at(text, again.span.start);
-    let before = text.get(line.start..again.span.start)?;
-    let mut way = way(text.get(header.clone())?);
-    way.push(text.get(again.span.clone())?);
-    let first = key(tree, &way).filter(|_| before.trim().is_empty())?;
+    let first = key(tree, &way_to(text, header, again)?)?;
     (first.start < again.span.start).then_some(first.start)
 }
 
-/// The keys in a header.
+/// The keys down to a setting below a header, unless it stands in braces.
+fn way_to<'t>(text: &'t str, header: &Range<usize>, setting: &Place) -> Option<Vec<&'t str>> {
+    let line = line_at(text, setting.span.start);
+    let before = text.get(line.start..setting.span.start)?;
+    if before.contains(['{', ',', '=']) {
+        return None;
+    }
+    let name = text.get(setting.span.clone())?;
+    let header = way(text.get(header.clone())?);
+    Some([header, way(before), vec![name.trim_matches(['"', '\''])]].concat())
+}
+
+/// The keys in a header, or before a key.
 fn way(header: &str) -> Vec<&str> {
     let inside = header.split(']').next().unwrap_or_default();
     let keys = inside.trim().trim_start_matches('[').split('.');

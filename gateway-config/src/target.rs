@@ -24,7 +24,7 @@ mod known;
 mod normal;
 
 pub use explain::{Explained, NoPath, Passed, WhyNot};
-pub use known::Known;
+pub use known::{Known, has_cookie};
 pub(crate) use normal::normal_path;
 
 /// A request that a route takes.
@@ -142,7 +142,8 @@ impl Site {
         Some((route, rebuilt_path(raw, path)))
     }
 
-    /// The normalised path, all of whose segments have to be legal names.
+    /// The normalised path, all of whose segments have to be legal names that no node can take for
+    /// dot segments.
     fn route_normal(
         &self,
         holds: &dyn Fn(&Route) -> bool,
@@ -175,9 +176,11 @@ impl Site {
     /// A path as the routes see it, unless it holds what is no legal name.
     fn normal<'a>(&self, received: &'a [u8]) -> Option<Cow<'a, str>> {
         let path = normal::normalise(received, self.merge_slashes);
-        let is_legal = |one: &[u8]| one.is_empty() || segment::is_legal_name(one);
-        let is_whole =
-            !path.contains('%') || path.as_bytes().split(|byte| *byte == b'/').all(is_legal);
+        let is_legal = |one: &[u8]| {
+            one.is_empty() || (segment::is_legal_name(one) && !segment::hides_dots(one))
+        };
+        let is_plain = !path.contains(['%', ';']);
+        let is_whole = is_plain || path.as_bytes().split(|byte| *byte == b'/').all(is_legal);
         is_whole.then_some(path)
     }
 }

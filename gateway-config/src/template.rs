@@ -53,6 +53,10 @@ impl Template {
         let Some(rest) = text.strip_prefix('/') else {
             return Err(wrong(0, text.len(), "a template starts with `/`"));
         };
+        let end = |(at, c)| segment::ends_path(c).map(|why| (at, why));
+        if let Some((at, why)) = text.char_indices().find_map(end) {
+            return Err(wrong(at, text.len() - at, why));
+        }
         let mut segments = Vec::new();
         let mut at = 1;
         for piece in rest.split('/') {
@@ -179,7 +183,7 @@ fn parse_segment(piece: &str, at: usize) -> Result<Segment, TemplateError> {
     }
     if let Some((offset, c)) = piece
         .char_indices()
-        .find(|(_, c)| matches!(c, '{' | '}' | '%' | '?' | '#' | '\\') || c.is_control())
+        .find(|(_, c)| matches!(c, '{' | '}' | '%' | '\\') || c.is_control())
     {
         return Err(wrong(
             at + offset,

@@ -18,6 +18,7 @@ pub fn duration(text: &str) -> Result<Duration, &'static str> {
         "h" => 3_600_000,
         "d" => 86_400_000,
         "" => return Err("a duration needs a unit: ms, s, m, h or d"),
+        _ if unit.contains(|c: char| c.is_ascii_digit()) => return Err(not_one_number(unit)),
         _ => return Err("the units of a duration are ms, s, m, h and d"),
     };
     number
@@ -50,6 +51,7 @@ pub fn size(text: &str) -> Result<u64, &'static str> {
         "MiB" => 1 << 20,
         "GiB" => 1 << 30,
         "" => return Err("a size needs a unit: B, KiB, MiB or GiB"),
+        _ if unit.contains(|c: char| c.is_ascii_digit()) => return Err(not_one_number(unit)),
         _ => return Err("the units of a size are B, KiB, MiB and GiB"),
     };
     number
@@ -119,24 +121,44 @@ pub(crate) fn name(text: &str) -> Result<(), (std::ops::Range<usize>, &'static s
 /// # Errors
 /// A few words, with the cure for the commonest mistakes.
 pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
     if let Some(why) = not_one_address(text) {
         return Err(why.to_owned());
     }
+    let port = text.rsplit_once(':').map_or("", |(_, port)| port);
+    let found = text.parse();
+    match (found, not_a_port(port)) {
+        (Ok(address), None) => return Ok(address),
+        (Ok(_), Some(why)) => return Err(why.to_owned()),
+        (Err(_), _) => {}
+    }
     Err(match text.rsplit_once(':') {
-        Some(("", port)) => format!("which addresses? `127.0.0.1:{port}` or `0.0.0.0:{port}`"),
+        Some(("" | "*", port)) if not_a_port(port).is_none() => format!(
+            "which addresses? `0.0.0.0:{port}` for all of IPv4, `[::]:{port}` for all of IPv6"
+        ),
         Some((host, _)) if host.contains(':') && !host.starts_with('[') => {
             "an IPv6 address stands in brackets, `[::1]:7650`".to_owned()
         }
         Some((host, port)) if host.eq_ignore_ascii_case("localhost") => {
             format!("names are not looked up here; write `127.0.0.1:{port}`")
         }
-        Some((_, port)) if port.parse::<u16>().is_err() => "a port goes up to 65535".to_owned(),
+        Some((_, port)) if not_a_port(port).is_some() => {
+            not_a_port(port).unwrap_or_default().to_owned()
+        }
         Some(_) => "an IP address and a port, `127.0.0.1:7650`".to_owned(),
         None => "the port is missing, `127.0.0.1:7650`".to_owned(),
     })
+}
+
+/// Why a text is not the number of a port.
+fn not_a_port(text: &str) -> Option<&'static str> {
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    match text {
+        "" => Some("the port is missing behind the `:`"),
+        _ if !is_digits => Some("a port is digits and nothing else"),
+        _ if text.len() > 1 && text.starts_with('0') => Some("a port has no zero before it"),
+        _ if text.parse::<u16>().is_err() => Some("a port goes up to 65535"),
+        _ => None,
+    }
 }
 
 /// What is written where one address belongs, and is none for another reason than its parts.
@@ -167,8 +189,10 @@ pub(crate) fn node_address(text: &str) -> Result<(), &'static str> {
     let (host, port) = text
         .rsplit_once(':')
         .ok_or("the port is missing, `HOST:PORT`")?;
-    if !port.bytes().all(|byte| byte.is_ascii_digit()) || !matches!(port.parse::<u16>(), Ok(1..)) {
-        return Err("a port goes from 1 to 65535");
+    match not_a_port(port) {
+        Some(why) => return Err(why),
+        None if port == "0" => return Err("a port goes from 1 to 65535"),
+        None => {}
     }
     if let Some(inner) = host
         .strip_prefix('[')
@@ -253,6 +277,36 @@ pub(crate) fn is_loopback(ip: IpAddr) -> bool {
 pub(crate) fn is_token(text: &str) -> bool {
     let legal = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
     !text.is_empty() && text.bytes().all(legal)
+}
+
+/// Why what stands behind a number is no unit, when there are further digits in it.
+fn not_one_number(unit: &str) -> &'static str {
+    match unit.starts_with(['.', ',', '_']) {
+        true => "a whole number is needed; for a part of one there are smaller units",
+        false => "there is one number and one unit",
+    }
+}
+
+/// Several lengths of time in a row, `1h30m`, as one number of the smallest unit among them.
+pub(crate) fn in_one_unit(text: &str) -> Option<String> {
+    let mut total: u64 = 0;
+    let mut smallest = ("", u64::MAX);
+    let mut rest = text.trim();
+    let mut pieces = 0;
+    while !rest.is_empty() {
+        let (number, behind) = split_unit(rest).ok()?;
+        let length = behind.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (unit, next) = behind.split_at_checked(length)?;
+        let factor = u64::try_from(duration(&format!("1{unit}")).ok()?.as_millis()).ok()?;
+        total = total.checked_add(number.checked_mul(factor)?)?;
+        if factor < smallest.1 {
+            smallest = (unit, factor);
+        }
+        rest = next.trim_start();
+        pieces += 1;
+    }
+    let (unit, factor) = smallest;
+    (pieces > 1).then_some(format!("{}{unit}", total.checked_div(factor)?))
 }
 
 fn split_unit(text: &str) -> Result<(u64, &str), &'static str> {

@@ -122,6 +122,27 @@ pub enum Failure {
         /// What it was, for the log; never told to a client.
         because: String,
     },
+    /// The request has a method that is not served here.
+    #[error("this method is not served here")]
+    MethodNotAllowed {
+        /// Those that are, as `Allow` has them (RFC 9110 §10.2.1).
+        allow: &'static str,
+    },
+    /// No site of the listener has the name asked for, and none takes such names.
+    #[error("no site of this gateway has that name")]
+    Misdirected,
+    /// The client does not come from where the site lets clients in.
+    #[error("clients from this address are not let in")]
+    NotLetIn,
+    /// There are no bytes in that range of a file (RFC 9110 §15.5.17).
+    #[error("there is nothing in that range")]
+    RangeNotSatisfiable,
+    /// The client has sent more requests than one may.
+    #[error("too many requests from this address; try again later")]
+    RateExceeded {
+        /// When the next one will be taken.
+        retry_after: RetryAfter,
+    },
     /// The request line is longer than the listener takes.
     #[error("the request line is longer than this gateway takes")]
     LineTooLong,
@@ -145,6 +166,9 @@ pub enum Failure {
     /// No node of the pool is in rotation.
     #[error("no node is in rotation that could take this request")]
     NoHealthyNode,
+    /// There is no file of that name, or none that is shown.
+    #[error("there is no such file")]
+    NoSuchFile,
     /// No route takes this method and path, or the site has none.
     #[error("there is no such route")]
     NoSuchRoute,
@@ -153,6 +177,9 @@ pub enum Failure {
         "the connection to {0} broke before an answer came; whether the request was carried out is unknown"
     )]
     OutcomeUnknown(Asked),
+    /// What the client has is not what is there (RFC 9110 §13.1).
+    #[error("what is there is not what the request asks for")]
+    PreconditionFailed,
     /// The request carries a query key the route refuses; the sentence is the route's.
     #[error("{because}")]
     QueryRefused {
@@ -193,6 +220,8 @@ impl Failure {
             Self::Internal { .. } => "internal",
             Self::LineTooLong => "line_too_long",
             Self::Malformed { .. } => "malformed",
+            Self::MethodNotAllowed { .. } => "method_not_allowed",
+            Self::Misdirected => "misdirected",
             Self::NeverSent { cause, .. } => match cause {
                 Unsent::Connect => "node_connect",
                 Unsent::ConnectTimeout => "node_connect_timeout",
@@ -202,11 +231,16 @@ impl Failure {
             },
             Self::NoDescriptors => "no_descriptors",
             Self::NoHealthyNode => "no_healthy_node",
+            Self::NoSuchFile => "no_such_file",
             Self::NoSuchRoute => "no_such_route",
+            Self::NotLetIn => "not_let_in",
             Self::OutcomeUnknown(_) => "outcome_unknown",
+            Self::PreconditionFailed => "precondition_failed",
             Self::QueryRefused { .. } => "query_refused",
             Self::QueueFull => "queue_full",
             Self::QueueWaitSpent => "queue_wait_spent",
+            Self::RangeNotSatisfiable => "range_not_satisfiable",
+            Self::RateExceeded { .. } => "rate_exceeded",
             Self::UnknownCoding => "unknown_coding",
             Self::Unreadable(_) => "node_unreadable",
         }
@@ -223,8 +257,15 @@ impl Failure {
             | Self::HeadTooSlow
             | Self::LineTooLong
             | Self::Malformed { .. }
+            | Self::MethodNotAllowed { .. }
+            | Self::Misdirected
+            | Self::NoSuchFile
             | Self::NoSuchRoute
+            | Self::NotLetIn
+            | Self::PreconditionFailed
             | Self::QueryRefused { .. }
+            | Self::RangeNotSatisfiable
+            | Self::RateExceeded { .. }
             | Self::UnknownCoding => Side::Client,
             Self::BodyMemory
             | Self::BudgetSpentBefore { .. }
@@ -266,12 +307,19 @@ impl Failure {
             | Self::Internal { .. }
             | Self::LineTooLong
             | Self::Malformed { .. }
+            | Self::MethodNotAllowed { .. }
+            | Self::Misdirected
             | Self::NoDescriptors
             | Self::NoHealthyNode
+            | Self::NoSuchFile
             | Self::NoSuchRoute
+            | Self::NotLetIn
+            | Self::PreconditionFailed
             | Self::QueryRefused { .. }
             | Self::QueueFull
             | Self::QueueWaitSpent
+            | Self::RangeNotSatisfiable
+            | Self::RateExceeded { .. }
             | Self::UnknownCoding => None,
         }
     }

@@ -13,6 +13,7 @@ pub mod node;
 pub mod pool;
 pub mod queue;
 pub mod ranges;
+pub mod rate;
 pub mod readiness;
 pub mod retry;
 pub mod rotation;

@@ -9,14 +9,28 @@ use crate::fault::Fault;
 /// Everything this data plane executes. A snapshot that needs more is refused as a whole: see
 /// [`unserved`](gateway_config::capability::unserved) for the findings, each with its place.
 pub const CAPABILITIES: &[Capability] = &[
+    Capability::AllowFrom,
+    Capability::Answers,
     Capability::BufferedBodies,
+    Capability::ClientAddress,
+    Capability::Conditions,
+    Capability::DefaultSites,
+    Capability::ErrorPages,
+    Capability::FieldEdits,
+    Capability::Files,
+    Capability::Hsts,
     Capability::Http2,
+    Capability::NamedHostsOnly,
     Capability::NodeTls,
+    Capability::RateLimits,
+    Capability::Redirects,
     Capability::SeveralListeners,
+    Capability::SiteRedirects,
     Capability::SocketOptions,
     Capability::StreamedBodies,
     Capability::Tls,
     Capability::Upgrades,
+    Capability::WildcardHosts,
 ];
 
 /// Refuses a model that needs more.
@@ -60,10 +74,14 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_setting_by_setting() {
         let text = "[listeners.a]\nbind = \"127.0.0.1:0\"\n\
-                    [sites.s]\nlistener = \"a\"\npool = \"p\"\nhsts = \"1d\"\n\
+                    [sites.s]\nlistener = \"a\"\npool = \"p\"\ncompression = [\"gzip\"]\n\
                     [pools.p]\nnodes = [\"localhost:1\"]\nslow_start = \"1s\"\n";
         let said = refused(text).unwrap();
-        for path in ["`sites.s.hsts`", "`pools.p.slow_start`", "`pools.p.probe`"] {
+        for path in [
+            "`sites.s.compression`",
+            "`pools.p.slow_start`",
+            "`pools.p.probe`",
+        ] {
             assert!(said.contains(path), "{said}");
         }
     }

@@ -10,8 +10,9 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_config::model::FailureStyle;
-use pingora_core::apps::{HttpServerApp, ServerApp};
+use http::HeaderValue;
+use http::header::{CONNECTION, CONTENT_LENGTH, DATE};
+use pingora_core::apps::HttpServerApp;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use tokio::io::AsyncWriteExt;
@@ -19,8 +20,11 @@ use tokio::io::AsyncWriteExt;
 use crate::client::Client;
 use crate::clock;
 use crate::drain::Drain;
+use crate::fields::answer_head;
+use crate::http2;
+use crate::ids::REQUEST_ID;
+use crate::made::Made;
 use crate::serving::Sites;
-use crate::step::answer::of_failure;
 use crate::stream::{Conn, HeadRefusal};
 use crate::telemetry::AccessLine;
 use crate::worker::Worker;
@@ -32,8 +36,8 @@ const LAST_LISTEN: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
     if conn.is_http2() {
         conn.open();
-        worker.proxy.process_new(conn, &client.drain.watch()).await;
-        return;
+        let (idle, drain) = (client.listening.settings().idle, client.drain.watch());
+        return http2::serve(conn, &worker.proxy, idle, &drain).await;
     }
     let drain = client.drain.watch();
     let mut patience = client.listening.settings().head.timeout;
@@ -87,16 +91,19 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
     let serving = worker.shared.serving.load_full();
     let sites = serving.sites(&client.listening.name);
     let site = sites.and_then(Sites::others);
-    let style = site.map_or(FailureStyle::Text, |site| site.site.failures);
     let id = worker.shared.ids.make();
     let answer = failure.answer();
 
-    let Ok((mut head, body)) = of_failure(&failure, style, &id) else {
-        return;
-    };
-    let date = httpdate::fmt_http_date(clock::wall());
-    let _ = head.insert_header(http::header::DATE, date);
-    let _ = head.insert_header(http::header::CONNECTION, "close");
+    let mut made = Made::failure(&failure, site.unwrap_or(&serving.nobody), false);
+    let body = std::mem::take(&mut made.body);
+    let fields = &mut made.fields;
+    fields.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+    fields.insert(REQUEST_ID, id.clone());
+    if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(clock::wall())) {
+        fields.insert(DATE, date);
+    }
+    fields.insert(CONNECTION, HeaderValue::from_static("close"));
+    let head = answer_head(made.status, made.fields);
     let mut bytes = to_wire(&head);
     bytes.extend_from_slice(&body);
     let sent = async {

@@ -11,14 +11,16 @@ use gateway_core::failure::{Asked, Failure};
 use gateway_core::node::{LiveNode, Slot};
 use gateway_core::retry::Tries;
 use gateway_core::tried::Tried;
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use pingora_core::{Error, ErrorType};
 
 use crate::body_memory::Held;
 use crate::client::Client;
 use crate::clock;
+use crate::ids::REQUEST_ID;
+use crate::origin::Origin;
 use crate::pools::LivePool;
-use crate::serving::ServedSite;
+use crate::site::ServedSite;
 
 /// What one request carries.
 pub(crate) struct Ctx {
@@ -26,7 +28,9 @@ pub(crate) struct Ctx {
     pub(crate) started: Instant,
     /// Left by `admit`.
     pub(crate) admitted: Option<Admitted>,
-    /// Left by `route`.
+    /// The route that takes it; left by `route`.
+    pub(crate) route: Option<Name>,
+    /// Left by `route`, for a request that goes to a node.
     pub(crate) routed: Option<Routed>,
     /// Left by `body`, for a request that is read whole.
     pub(crate) body: Option<Buffered>,
@@ -44,14 +48,16 @@ pub(crate) struct Admitted {
     pub(crate) client: Arc<Client>,
     /// The site, pinned for the request's life.
     pub(crate) site: Arc<ServedSite>,
+    /// Whether the site has the name asked for.
+    pub(crate) is_named: bool,
+    /// Where the request comes from.
+    pub(crate) origin: Origin,
     /// The request's id.
     pub(crate) id: HeaderValue,
 }
 
 /// A request that a route takes.
 pub(crate) struct Routed {
-    /// The route.
-    pub(crate) route: Name,
     /// Where it goes.
     pub(crate) pool: Arc<LivePool>,
     /// What the node is asked for.
@@ -120,6 +126,7 @@ impl Ctx {
         Ctx {
             started: clock::now(),
             admitted: None,
+            route: None,
             routed: None,
             body: None,
             attempt: None,
@@ -136,19 +143,20 @@ impl Ctx {
         self.admitted.as_ref().ok_or_else(|| out_of_order("admit"))
     }
 
-    /// Whether its connection is to end.
-    pub(crate) fn is_leaving(&self) -> bool {
-        self.admitted
-            .as_ref()
-            .is_some_and(|admitted| admitted.client.drain.is_on())
-    }
-
     /// What `route` left.
     ///
     /// # Errors
     /// When it has not run, which is a fault of ours.
     pub(crate) fn routed(&self) -> Result<&Routed, Box<Error>> {
         self.routed.as_ref().ok_or_else(|| out_of_order("route"))
+    }
+}
+
+impl Admitted {
+    /// Puts into an answer what every answer to this request has.
+    pub(crate) fn dress(&self, fields: &mut HeaderMap) {
+        self.site.dress(fields, self.origin.is_https);
+        fields.insert(REQUEST_ID, self.id.clone());
     }
 }
 

@@ -20,6 +20,9 @@ use crate::telemetry::AccessLog;
 use crate::tls;
 use crate::view::{Applied, DataPlane, PoolView};
 
+/// How long a change waits for workers to hand sockets over; one that is so busy does it later.
+const HANDOVER: Duration = Duration::from_millis(250);
+
 /// A running data plane. Everything can be asked from any thread; changes go one at a time.
 pub struct Engine {
     shared: Arc<Shared>,
@@ -60,6 +63,8 @@ pub struct Prepared<'a> {
     plan: Plan,
     /// Nodes without which a pool would have nobody to ask.
     tried: Vec<Tried>,
+    /// Where access lines go from then on, if elsewhere.
+    access_log: Option<Option<NonBlocking>>,
     is_new_generation: bool,
 }
 
@@ -71,7 +76,7 @@ impl Engine {
     /// A [`Fault`]; nothing is bound then.
     pub fn start(snapshot: Arc<Snapshot>, options: Options) -> Result<Engine, Fault> {
         let serving = Serving::new(Arc::clone(&snapshot), None)?;
-        let shared = Arc::new(Shared::new(serving, AccessLog(options.access_log)));
+        let shared = Arc::new(Shared::new(serving, AccessLog::new(options.access_log)));
         let engine = Engine {
             shared,
             generations: Mutex::new(Generations::none(clock::wall())),
@@ -112,11 +117,6 @@ impl Engine {
         let overrides = self.change();
         let before = self.shared.serving.load_full();
         let model = snapshot.model();
-        if before.snapshot.model().access_log != model.access_log {
-            return Err(Fault::NeedsRestart {
-                what: "the access log".to_owned(),
-            });
-        }
         let mut serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
         serving.keep_departed(&before, &self.generations().names());
         let workers = workers(overrides.workers, model);
@@ -131,6 +131,7 @@ impl Engine {
             overrides,
             serving,
             plan,
+            access_log: None,
             is_new_generation: false,
         })
     }
@@ -146,7 +147,9 @@ impl Engine {
         let wanted = generations.wanted();
         let plan = generations.plan(wanted, workers, &mut Vec::new(), &self.shared)?;
         let drain = self.snapshot().model().drain;
-        let _ = generations.turn_over(plan, false, drain, clock::now(), clock::wall());
+        let turnover = generations.turn_over(plan, false, drain, clock::now(), clock::wall());
+        drop(generations);
+        turnover.handover.wait(HANDOVER);
         overrides.workers = count;
         Ok(())
     }
@@ -228,8 +231,11 @@ impl Engine {
     fn turn_over(&self, plan: Plan, is_forced: bool) -> crate::generation::Turnover {
         let drain = self.snapshot().model().drain;
         let (now, wall) = (clock::now(), clock::wall());
-        self.generations()
-            .turn_over(plan, is_forced, drain, now, wall)
+        let turnover = self
+            .generations()
+            .turn_over(plan, is_forced, drain, now, wall);
+        turnover.handover.wait(HANDOVER);
+        turnover
     }
 
     fn generations(&self) -> MutexGuard<'_, Generations> {
@@ -255,11 +261,24 @@ impl Prepared<'_> {
         }
     }
 
+    /// The same with access lines that go there; `None`: nowhere. Once it is activated nobody writes
+    /// to where they went before.
+    #[must_use]
+    pub fn with_access_log(self, to: Option<NonBlocking>) -> Self {
+        Prepared {
+            access_log: Some(to),
+            ..self
+        }
+    }
+
     /// Serves it: requests under way keep their snapshot, the next ones have this. Cannot fail.
     pub fn activate(self) -> Applied {
         let shared = &self.engine.shared;
         let pools = self.serving.pools.clone();
         let before = shared.serving.swap(Arc::new(self.serving));
+        if let Some(to) = self.access_log {
+            shared.access_log.turn_to(to);
+        }
         for pool in pools.values() {
             let moves = pool.state.apply(&pool.pool);
             pool.report(&moves);

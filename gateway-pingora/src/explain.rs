@@ -19,7 +19,8 @@ use http::header::{
 use crate::fields::carried;
 use crate::gate::head::judge;
 use crate::gate::scan::Scan;
-use crate::step::{admit, answer, route, send};
+use crate::ids::REQUEST_ID;
+use crate::step::{route, send};
 use crate::stream::HeadRefusal;
 
 /// An answer of the gateway's own that is a refusal.
@@ -77,10 +78,17 @@ pub fn refused(
     passed().err()?.failure().map(|failure| of(&failure))
 }
 
-/// The host that a site is looked for under, out of an authority.
+/// What the gateway answers to a method, whatever the path, if that is so at this site.
 #[must_use]
-pub fn host(authority: &str) -> &str {
-    admit::name(authority)
+pub fn by_method(site: &Site, method: &str, target: &str) -> Option<Refusal> {
+    match route::method(site, method, target.as_bytes()) {
+        Some(Err(failure)) => Some(of(&failure)),
+        Some(Ok(status)) => Some(Refusal {
+            status: status.as_u16(),
+            sentence: "the methods that are served here".to_owned(),
+        }),
+        None => None,
+    }
 }
 
 /// What the client of a request is told that no route takes.
@@ -152,7 +160,7 @@ pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
 pub fn answered(site: &Site, is_https: bool) -> Fields {
     let hsts = site.hsts.filter(|_| is_https);
     let edits = &site.response_edits;
-    let ours = answer::REQUEST_ID;
+    let ours = REQUEST_ID;
     let hsts = hsts.map(|_| STRICT_TRANSPORT_SECURITY);
     let set = std::iter::once(ours.as_str())
         .chain(hsts.as_ref().map(HeaderName::as_str))

@@ -27,15 +27,33 @@ pub enum Fault {
         /// What is wrong with it.
         because: String,
     },
+    /// A file that is sent instead of a failure's sentence could not be used.
+    #[error("site `{site}`: {}: {because}", path.display())]
+    ErrorPage {
+        /// The site.
+        site: Name,
+        /// The status it is for.
+        status: u16,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        because: String,
+    },
+    /// A directory whose files a route shows could not be opened.
+    #[error("route `{route}` of site `{site}`: {}: {because}", path.display())]
+    Folder {
+        /// The site.
+        site: Name,
+        /// The route.
+        route: Name,
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        because: String,
+    },
     /// A metric could not be registered.
     #[error("a metric could not be registered: {0}")]
     Metric(#[from] prometheus::Error),
-    /// The snapshot changes something that is fixed while the process runs.
-    #[error("{what} cannot change while the process runs; restart it")]
-    NeedsRestart {
-        /// What it is.
-        what: String,
-    },
     /// The snapshot needs something that this data plane does not do.
     #[error("{what} is not served by this data plane")]
     NotServed {

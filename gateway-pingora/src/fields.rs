@@ -2,8 +2,11 @@
 //!
 //! Source: RFC 9110 §7.6.1.
 
-use http::HeaderMap;
-use http::header::{CONNECTION, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
+use http::header::{
+    ACCEPT, CONNECTION, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{HeaderMap, StatusCode, Version};
+use pingora_http::{RequestHeader, ResponseHeader};
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
@@ -25,11 +28,33 @@ impl<'a> Nominated<'a> {
         is_hop_by_hop(name) || self.names(name)
     }
 
+    /// Whether one of those named is such.
+    pub(crate) fn any(&self, is_such: impl Fn(&[u8]) -> bool) -> bool {
+        self.0.iter().any(|name| is_such(name))
+    }
+
     /// Whether a field was named.
     pub(crate) fn names(&self, name: &HeaderName) -> bool {
         let name = name.as_str().as_bytes();
         self.0.iter().any(|named| named.eq_ignore_ascii_case(name))
     }
+}
+
+/// Whether a field says whom a request is for or whom it comes from, however it is spelled: some
+/// nodes take `_` for `-`.
+pub(crate) fn is_about_the_client(name: &[u8]) -> bool {
+    let is_spelled = |part: &[u8], ours: &[u8]| {
+        part.iter().zip(ours).all(|(byte, our)| match byte {
+            b'_' => *our == b'-',
+            byte => byte.to_ascii_lowercase() == *our,
+        })
+    };
+    const WHOLE: [&[u8]; 4] = [b"forwarded", b"host", b"x-real-ip", b"x-request-id"];
+    const FAMILY: &[u8] = b"x-forwarded-";
+    WHOLE
+        .iter()
+        .any(|whole| name.len() == whole.len() && is_spelled(name, whole))
+        || (name.len() > FAMILY.len() && is_spelled(name, FAMILY))
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {
@@ -55,6 +80,45 @@ pub(crate) fn carried<'a>(
     fields.iter().filter(move |(name, _)| {
         !nominated.ends(name) && listed.is_none_or(|listed| listed.contains(name))
     })
+}
+
+/// Whom a request is for, as the client wrote it; empty where it does not say. RFC 9112 §3.2.2: the
+/// authority of a target goes before `Host`.
+pub(crate) fn authority(request: &RequestHeader) -> &str {
+    match request.uri.authority() {
+        Some(authority) => authority.as_str(),
+        None => request
+            .headers
+            .get(HOST)
+            .and_then(|host| host.to_str().ok())
+            .unwrap_or_default(),
+    }
+}
+
+/// Whether a client asks for HTML among others, as browsers do (RFC 9110 §12.5.1).
+pub(crate) fn accepts_html(fields: &HeaderMap) -> bool {
+    let lines = fields.get_all(ACCEPT).iter();
+    let mut ranges = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    ranges.any(|range| {
+        let mut parts = range.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        let kind = parts.next().unwrap_or_default();
+        let is_refused = |part: &[u8]| {
+            let weight = part
+                .strip_prefix(b"q=")
+                .or_else(|| part.strip_prefix(b"Q="));
+            weight.is_some_and(|weight| weight.iter().all(|byte| matches!(byte, b'0' | b'.')))
+        };
+        kind.eq_ignore_ascii_case(b"text/html") && !parts.any(is_refused)
+    })
+}
+
+/// A head of an answer, from plain parts: Pingora's own setters parse each name again (adr/0014).
+pub(crate) fn answer_head(status: StatusCode, fields: HeaderMap) -> ResponseHeader {
+    let (mut parts, ()) = http::Response::new(()).into_parts();
+    parts.status = status;
+    parts.version = Version::HTTP_11;
+    parts.headers = fields;
+    parts.into()
 }
 
 #[cfg(test)]
@@ -88,6 +152,23 @@ mod tests {
             ("keep-alive", "1"),
         ]);
         assert_eq!(names(&fields, None), ["x-c"]);
+    }
+
+    #[test]
+    fn html_is_for_those_who_ask_for_it() {
+        for (accept, asks) in [
+            ("text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", true),
+            ("Text/HTML; q=0.1", true),
+            ("text/html;q=0.0, text/plain", false),
+            ("*/*", false),
+            ("text/htmlx", false),
+        ] {
+            assert_eq!(
+                accepts_html(&fields(&[("accept", accept)])),
+                asks,
+                "{accept}"
+            );
+        }
     }
 
     #[test]

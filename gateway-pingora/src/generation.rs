@@ -12,21 +12,20 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use gateway_config::model::{Listener, Name};
-use tokio::sync::mpsc;
 
+use crate::crew::{Crewman, Held};
 use crate::drain::Leave;
 use crate::fault::Fault;
+use crate::handover::{Handed, Outcome, handover};
 use crate::listening::Listening;
-use crate::post::{Orders, Post};
+use crate::post::Orders;
 use crate::serving::Shared;
 use crate::sockets::{Key, Sockets};
 use crate::view::{DrainingView, ListenerView};
-use crate::worker;
 
 /// The generation that serves, and those that drain.
 pub(crate) struct Generations {
@@ -46,22 +45,8 @@ struct Served {
     keys: Vec<Key>,
 }
 
-/// A worker, and its posts in the order of the listeners.
-struct Crewman {
-    posts: mpsc::UnboundedSender<Post>,
-    held: Vec<Held>,
-    thread: JoinHandle<()>,
-}
-
-/// A post that somebody holds.
-struct Held {
-    listening: Arc<Listening>,
-    orders: mpsc::UnboundedSender<Orders>,
-    open: Arc<AtomicUsize>,
-}
-
-/// A post that nobody holds any more, with the sockets that are to be closed there.
-type Relieved = (Held, Vec<Arc<TcpListener>>);
+/// A post that nobody holds any more, with what is to be done there last.
+type Relieved = (Held, Orders);
 
 /// What a generation left behind.
 struct Leaving {
@@ -89,6 +74,8 @@ pub(crate) struct Turnover {
     pub(crate) added: Vec<Name>,
     /// Listeners that drain.
     pub(crate) removed: Vec<Name>,
+    /// When it is over, whoever connects finds the new generation.
+    pub(crate) handover: Outcome,
 }
 
 impl Generations {
@@ -155,6 +142,7 @@ impl Generations {
             .collect();
         let is_new =
             is_forced || !added.is_empty() || !removed.is_empty() || plan.workers != crew_before;
+        let (handing, handed, outcome) = handover();
         if is_new {
             let leave = Leave {
                 idle_until: now + drain,
@@ -162,7 +150,7 @@ impl Generations {
             };
             let retired = self.crew.split_off(plan.workers.min(crew_before));
             self.crew.extend(plan.fresh);
-            self.man();
+            self.man(&gone, &handed);
             let mut relieved = self.relieve(&gone, &old_sockets, crew_before);
             relieved.extend(self.retire(retired, &gone, &old_sockets, crew_before));
             // Nobody holds a socket now but who takes what is queued there and closes it: what came
@@ -170,8 +158,12 @@ impl Generations {
             drop(old_sockets);
             let held: Vec<Held> = relieved
                 .into_iter()
-                .map(|(held, closing)| {
-                    held.leave(closing, leave);
+                .map(|(held, orders)| {
+                    held.is_told(Orders {
+                        leave: Some(leave),
+                        until: Some(handing.clone()),
+                        ..orders
+                    });
                     held
                 })
                 .collect();
@@ -190,6 +182,7 @@ impl Generations {
             is_new,
             added,
             removed,
+            handover: outcome,
         }
     }
 
@@ -218,19 +211,22 @@ impl Generations {
         (gone, added)
     }
 
-    /// Gives every worker a post for each listener, and its share of the sockets.
-    fn man(&mut self) {
+    /// Gives every worker a post for each listener, and its share of the sockets. On those of listeners
+    /// that have gone it waits until they have been handed over.
+    fn man(&mut self, gone: &[Served], handed: &Handed) {
         let workers = self.crew.len();
+        let was_theirs = |key: &Key| gone.iter().any(|one| one.keys.contains(key));
         for (number, man) in self.crew.iter_mut().enumerate() {
             for served in &self.served {
                 let sockets = self.sockets.share(&served.keys, number, workers);
-                man.accepts(&served.listening, sockets);
+                let waits = served.keys.iter().any(was_theirs);
+                man.accepts(&served.listening, sockets, waits.then(|| handed.clone()));
             }
         }
     }
 
     /// Takes the workers that stay from the posts of listeners that have gone. Each comes with the
-    /// sockets that it has to close.
+    /// sockets that it has to close or to hand over.
     fn relieve(&mut self, gone: &[Served], sockets: &Sockets, workers: usize) -> Vec<Relieved> {
         let mut relieved = Vec::new();
         for (number, man) in self.crew.iter_mut().enumerate() {
@@ -238,8 +234,10 @@ impl Generations {
                 let Some(held) = man.leaves(&served.listening) else {
                     continue;
                 };
-                let keys = self.sockets.without(&served.keys);
-                relieved.push((held, sockets.share(&keys, number, workers)));
+                relieved.push((
+                    held,
+                    last_orders(&self.sockets, &served.keys, (sockets, number, workers)),
+                ));
             }
         }
         relieved
@@ -257,16 +255,14 @@ impl Generations {
         let mut relieved = Vec::new();
         let first = self.crew.len();
         for (number, man) in (first..).zip(retired) {
-            for held in man.held {
+            let (posts, thread) = man.retires();
+            for held in posts {
                 let is_it = |one: &&Served| Arc::ptr_eq(&one.listening, &held.listening);
-                let keys = gone
-                    .iter()
-                    .find(is_it)
-                    .map(|one| self.sockets.without(&one.keys));
-                let closing = sockets.share(&keys.unwrap_or_default(), number, workers);
-                relieved.push((held, closing));
+                let keys = gone.iter().find(is_it).map_or(&[][..], |one| &one.keys);
+                let orders = last_orders(&self.sockets, keys, (sockets, number, workers));
+                relieved.push((held, orders));
             }
-            self.retired.push(man.thread);
+            self.retired.push(thread);
         }
         relieved
     }
@@ -280,18 +276,27 @@ impl Generations {
         let sockets = std::mem::take(&mut self.sockets);
         let workers = self.crew.len();
         for (number, man) in std::mem::take(&mut self.crew).into_iter().enumerate() {
-            for held in man.held {
+            let (posts, thread) = man.retires();
+            for held in posts {
                 let is_it = |one: &&Served| Arc::ptr_eq(&one.listening, &held.listening);
-                let keys = self.served.iter().find(is_it).map(|one| one.keys.clone());
-                held.leave(
-                    sockets.share(&keys.unwrap_or_default(), number, workers),
-                    leave,
-                );
+                let keys = self
+                    .served
+                    .iter()
+                    .find(is_it)
+                    .map_or(&[][..], |one| &one.keys);
+                held.is_told(Orders {
+                    closing: sockets.share(keys, number, workers),
+                    leave: Some(leave),
+                    ..Orders::default()
+                });
             }
-            self.retired.push(man.thread);
+            self.retired.push(thread);
         }
         for held in self.leaving.iter().flat_map(|one| &one.held) {
-            held.leave(Vec::new(), leave);
+            held.is_told(Orders {
+                leave: Some(leave),
+                ..Orders::default()
+            });
         }
         self.served.clear();
     }
@@ -304,10 +309,26 @@ impl Generations {
     /// Forgets what has ended.
     fn forget(&mut self) {
         for leaving in &mut self.leaving {
-            leaving.held.retain(|held| !held.orders.is_closed());
+            leaving.held.retain(|held| !held.is_over());
         }
         self.leaving.retain(|leaving| !leaving.held.is_empty());
         self.retired.retain(|thread| !thread.is_finished());
+    }
+}
+
+/// What somebody who leaves these addresses has to do with the sockets that were its share `before`,
+/// when there are these `now`.
+fn last_orders(
+    now: &Sockets,
+    keys: &[Key],
+    (before, number, workers): (&Sockets, usize, usize),
+) -> Orders {
+    let stays = |key: &Key| now.get(key).is_some();
+    let (stay, go): (Vec<Key>, Vec<Key>) = keys.iter().cloned().partition(stays);
+    Orders {
+        closing: before.share(&go, number, workers),
+        handing: before.share(&stay, number, workers),
+        ..Orders::default()
     }
 }
 
@@ -378,70 +399,5 @@ impl Served {
         self.listening.name == listener.name
             && self.listening.is_tls() == listener.tls.is_some()
             && self.keys.iter().all(|key| keys.contains(key))
-    }
-}
-
-impl Crewman {
-    fn hire(number: usize, shared: Arc<Shared>) -> Result<Self, Fault> {
-        let (posts, to_hold) = mpsc::unbounded_channel();
-        let thread = std::thread::Builder::new()
-            .name(format!("worker-{number}"))
-            .spawn(move || {
-                if let Err(error) = worker::run(to_hold, shared) {
-                    tracing::error!(%error, "a worker ended");
-                }
-            })
-            .map_err(Fault::Worker)?;
-        Ok(Crewman {
-            posts,
-            held: Vec::new(),
-            thread,
-        })
-    }
-
-    /// Accepts on these sockets for a listener from here on.
-    fn accepts(&mut self, listening: &Arc<Listening>, sockets: Vec<Arc<TcpListener>>) {
-        let is_it = |one: &&Held| Arc::ptr_eq(&one.listening, listening);
-        let orders = Orders {
-            sockets,
-            ..Orders::default()
-        };
-        if let Some(held) = self.held.iter().find(is_it) {
-            let _ = held.orders.send(orders);
-            return;
-        }
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let open = Arc::new(AtomicUsize::new(0));
-        let _ = sender.send(orders);
-        let _ = self.posts.send(Post {
-            listening: Arc::clone(listening),
-            orders: receiver,
-            open: Arc::clone(&open),
-        });
-        self.held.push(Held {
-            listening: Arc::clone(listening),
-            orders: sender,
-            open,
-        });
-    }
-
-    fn leaves(&mut self, listening: &Arc<Listening>) -> Option<Held> {
-        let is_it = |one: &Held| Arc::ptr_eq(&one.listening, listening);
-        let at = self.held.iter().position(is_it)?;
-        Some(self.held.remove(at))
-    }
-}
-
-impl Held {
-    fn leave(&self, closing: Vec<Arc<TcpListener>>, leave: Leave) {
-        let _ = self.orders.send(Orders {
-            closing,
-            leave: Some(leave),
-            ..Orders::default()
-        });
-    }
-
-    fn connections(&self) -> u32 {
-        u32::try_from(self.open.load(Ordering::Acquire)).unwrap_or(u32::MAX)
     }
 }

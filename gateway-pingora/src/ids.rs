@@ -3,7 +3,18 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use http::HeaderValue;
+use http::{HeaderName, HeaderValue};
+
+/// The field with a request's id.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longest id that is taken over from a client, in bytes.
+const LONGEST: usize = 128;
+
+/// Whether an id of a client is taken over: it can be written anywhere as it is.
+pub(crate) fn is_usable(id: &HeaderValue) -> bool {
+    let bytes = id.as_bytes();
+    (1..=LONGEST).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic)
+}
 
 /// Makes request ids.
 pub(crate) struct Ids {

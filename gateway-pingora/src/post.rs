@@ -13,7 +13,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 use tokio::net::TcpStream;
@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use crate::client::{Client, Held};
 use crate::descriptors::Descriptors;
 use crate::drain::{Drain, Leave};
+use crate::handover::{Handed, Handing};
 use crate::listening::Listening;
 use crate::stream::Conn;
 use crate::worker::Worker;
@@ -48,8 +49,14 @@ pub(crate) struct Post {
 pub(crate) struct Orders {
     /// Where to accept.
     pub(crate) sockets: Vec<Arc<TcpListener>>,
+    /// Accept only once others have taken what is queued there for them.
+    pub(crate) after: Option<Handed>,
     /// Sockets that nobody accepts on from here on: what is queued there is taken first.
     pub(crate) closing: Vec<Arc<TcpListener>>,
+    /// Sockets that others accept on from here on: what is queued there is taken first.
+    pub(crate) handing: Vec<Arc<TcpListener>>,
+    /// Given up when that is done.
+    pub(crate) until: Option<Handing>,
     /// Accept no more, and see the connections off.
     pub(crate) leave: Option<Leave>,
 }
@@ -92,9 +99,14 @@ impl Holding {
                         // Our shares; a socket is closed as soon as it is empty, not later.
                         sockets.clear();
                     }
-                    self.empty(order.closing);
+                    self.close(order.closing);
+                    self.hand_over(order.handing);
+                    drop(order.until);
                     if order.leave.is_some() {
                         return order.leave;
+                    }
+                    if let Some(after) = order.after {
+                        after.end().await;
                     }
                     sockets = self.listen(&order.sockets).await;
                 }
@@ -142,23 +154,36 @@ impl Holding {
         }
     }
 
-    /// Takes what is queued on sockets that will be closed. What is queued is asked of the kernel: the
-    /// runtime may not know of it yet.
-    fn empty(&mut self, closing: Vec<Arc<TcpListener>>) {
+    /// Takes what is queued on sockets that will be closed, and closes each.
+    fn close(&mut self, closing: Vec<Arc<TcpListener>>) {
         let last = clock::now() + LAST_ACCEPTS;
         for socket in closing {
             // Best effort: without it, who comes between the last look and the close is reset.
             let _ = SockRef::from(&*socket).attach_filter(&sockets::NOBODY_NEW);
-            while clock::now() < last {
-                let Ok((stream, peer)) = socket.accept() else {
-                    break;
-                };
-                let stream = stream
-                    .set_nonblocking(true)
-                    .and_then(|()| TcpStream::from_std(stream));
-                if let Ok(stream) = stream {
-                    self.take((stream, peer));
-                }
+            self.empty(&socket, last);
+        }
+    }
+
+    /// Takes what is queued on sockets that others accept on next, and may be of another kind there: who
+    /// connected before the change is answered as before it.
+    fn hand_over(&mut self, handing: Vec<Arc<TcpListener>>) {
+        let last = clock::now() + LAST_ACCEPTS;
+        for socket in handing {
+            self.empty(&socket, last);
+        }
+    }
+
+    /// Takes what is queued on a socket. It is asked of the kernel: the runtime may not know of it yet.
+    fn empty(&mut self, socket: &TcpListener, last: Instant) {
+        while clock::now() < last {
+            let Ok((stream, peer)) = socket.accept() else {
+                break;
+            };
+            let stream = stream
+                .set_nonblocking(true)
+                .and_then(|()| TcpStream::from_std(stream));
+            if let Ok(stream) = stream {
+                self.take((stream, peer));
             }
         }
     }

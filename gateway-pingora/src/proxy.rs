@@ -20,6 +20,7 @@ use crate::connections_out::ConnectionsOut;
 use crate::ctx::Ctx;
 use crate::serving::Shared;
 use crate::step;
+use crate::step::route::Taken;
 
 /// What a worker serves requests with.
 pub(crate) struct Door {
@@ -47,13 +48,15 @@ impl ProxyHttp for Door {
     async fn request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
         let taken = match step::screen::run(session, ctx) {
             Ok(()) => step::route::run(session, ctx),
-            refused => refused.map(|()| step::route::Taken::ByPool),
+            Err(failure) => Err(failure),
         };
         let ready = match taken {
-            Ok(step::route::Taken::ByUs(endpoint)) => {
+            Ok(Taken::ByUs(endpoint)) => {
                 return step::endpoint::run(&self.shared, endpoint, session, ctx).await;
             }
-            Ok(step::route::Taken::ByPool) => step::body::run(&self.shared, session, ctx).await,
+            Ok(Taken::Files(folder)) => return step::files::run(&folder, session, ctx).await,
+            Ok(Taken::Made(made)) => return step::answer::made(session, ctx, made).await,
+            Ok(Taken::ByPool) => step::body::run(&self.shared, session, ctx).await,
             Err(failure) => Err(failure),
         };
         let chosen = match ready {

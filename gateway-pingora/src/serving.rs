@@ -3,23 +3,22 @@
 //! A request pins the site it was admitted to and keeps it to its end, so it never sees two
 //! snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use gateway_config::Snapshot;
-use gateway_config::model::{Name, Node, Site};
+use gateway_config::model::{Listener, Name, Node, Site};
+use gateway_config::{FoundBy, Hosts, Snapshot};
 use gateway_core::node::NodeView;
-use http::HeaderName;
 
 use crate::body_memory::BodyMemory;
 use crate::capability;
 use crate::descriptors::Descriptors;
 use crate::fault::Fault;
 use crate::ids::Ids;
-use crate::metrics::Metrics;
 use crate::pools::{LivePool, Pools};
+use crate::site::ServedSite;
 use crate::telemetry::AccessLog;
 
 /// What all workers share.
@@ -66,26 +65,13 @@ pub(crate) struct Serving {
     /// What it was made from.
     pub(crate) snapshot: Arc<Snapshot>,
     /// Its pools.
-    pub(crate) pools: Pools,
+    pub(crate) pools: Arc<Pools>,
+    all: Arc<[Arc<ServedSite>]>,
     sites: BTreeMap<Name, Sites>,
     /// Of listeners that drain, as they were when they were served last.
     departed: BTreeMap<Name, Sites>,
-}
-
-/// A site, prepared.
-pub(crate) struct ServedSite {
-    /// Its settings.
-    pub(crate) site: Site,
-    /// Its metrics; outlive snapshots.
-    pub(crate) metrics: Arc<Metrics>,
-    /// The pools its routes go to, and the one its endpoints speak of.
-    pub(crate) pools: Pools,
-    /// Request fields carried to the node; `None` is all but hop-by-hop ones.
-    pub(crate) request_fields: Option<Vec<HeaderName>>,
-    /// Answer fields carried to the client; `None` is all but hop-by-hop ones.
-    pub(crate) response_fields: Option<Vec<HeaderName>>,
-    /// The snapshot it belongs to.
-    pub(crate) hash: Arc<str>,
+    /// Stands for the site of a name that nobody has: without routes, and without a name of its own.
+    pub(crate) nobody: Arc<ServedSite>,
 }
 
 impl Serving {
@@ -105,40 +91,34 @@ impl Serving {
                 Arc::new(LivePool::new(pool, state)?),
             );
         }
-        let mut sites: BTreeMap<Name, Sites> = BTreeMap::new();
-        for site in &model.sites {
-            let known = before.and_then(|before| before.metrics_of(&site.name));
-            let served = Arc::new(ServedSite {
-                metrics: match known {
-                    Some(known) => known,
-                    None => Arc::new(Metrics::new()?),
-                },
-                pools: pools.clone(),
-                request_fields: fields(site.request_fields.as_deref())?,
-                response_fields: fields(site.response_fields.as_deref())?,
-                hash: snapshot.hash().into(),
-                site: site.clone(),
-            });
-            for listener in site.listeners() {
-                let here = sites.entry(Arc::clone(listener)).or_default();
-                match site.hosts.is_empty() {
-                    true => here.others = Some(Arc::clone(&served)),
-                    false => here.named.push(Arc::clone(&served)),
-                }
-            }
-        }
-        for listener in &model.listeners {
-            let here = sites.get(&listener.name);
-            if here.and_then(Sites::others).is_none() {
-                let what = format!("listener `{}` without a site for every host", listener.name);
-                return Err(Fault::NotServed { what });
-            }
-        }
+        let hash = snapshot.hash();
+        let pools = Arc::new(pools);
+        let before = before.map_or(&[][..], |before| &before.all);
+        let known: HashMap<&str, &ServedSite> = before
+            .iter()
+            .map(|served| (&*served.site.name, &**served))
+            .collect();
+        let prepare = |site: &Site| {
+            let known = known.get(&*site.name).copied();
+            ServedSite::new(model, site, hash, &pools, known).map(Arc::new)
+        };
+        let all: Arc<[Arc<ServedSite>]> =
+            model.sites.iter().map(prepare).collect::<Result<_, _>>()?;
+        let of_listener = |listener: &Listener| {
+            let names = Arc::clone(snapshot.hosts(&listener.name)?);
+            let all = Arc::clone(&all);
+            Some((Arc::clone(&listener.name), Sites { names, all }))
+        };
+        let sites = model.listeners.iter().filter_map(of_listener).collect();
+        let nobody = Site::new("".into(), "".into());
+        let nobody = ServedSite::new(model, &nobody, hash, &Arc::default(), None)?;
         Ok(Serving {
             snapshot,
             pools,
+            all,
             sites,
             departed: BTreeMap::new(),
+            nobody: Arc::new(nobody),
         })
     }
 
@@ -151,12 +131,6 @@ impl Serving {
                 self.departed.insert(Arc::clone(name), sites.clone());
             }
         }
-    }
-
-    fn metrics_of(&self, site: &str) -> Option<Arc<Metrics>> {
-        let mut all = self.sites.values().flat_map(Sites::all);
-        let known = all.find(|served| *served.site.name == *site)?;
-        Some(Arc::clone(&known.metrics))
     }
 
     /// The pools that have nobody in rotation but may have somebody new: served as they are known,
@@ -184,43 +158,22 @@ impl Serving {
 }
 
 /// The sites of one listener.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Sites {
-    named: Vec<Arc<ServedSite>>,
-    others: Option<Arc<ServedSite>>,
+    names: Arc<Hosts>,
+    /// All sites of the snapshot, in its order.
+    all: Arc<[Arc<ServedSite>]>,
 }
 
 impl Sites {
-    /// The site that has this host, else the one for every host. The host is asked for only when
-    /// there is a choice.
-    pub(crate) fn of(&self, host: impl FnOnce() -> String) -> Option<&Arc<ServedSite>> {
-        if !self.named.is_empty() {
-            let host = host();
-            let has = |site: &&Arc<ServedSite>| site.site.hosts.iter().any(|one| **one == *host);
-            if let Some(site) = self.named.iter().find(has) {
-                return Some(site);
-            }
-        }
-        self.others.as_ref()
+    /// The site that takes this host, and by what it was found.
+    pub(crate) fn of(&self, host: &str) -> Option<(&Arc<ServedSite>, FoundBy)> {
+        let found = self.names.find(host)?;
+        Some((self.all.get(found.site)?, found.by))
     }
 
-    /// The site for every host.
+    /// The site for names that nobody has.
     pub(crate) fn others(&self) -> Option<&Arc<ServedSite>> {
-        self.others.as_ref()
+        self.of("").map(|(site, _)| site)
     }
-
-    fn all(&self) -> impl Iterator<Item = &Arc<ServedSite>> {
-        self.named.iter().chain(&self.others)
-    }
-}
-
-fn fields(names: Option<&[Arc<str>]>) -> Result<Option<Vec<HeaderName>>, Fault> {
-    let parse = |name: &Arc<str>| {
-        HeaderName::from_bytes(name.as_bytes()).map_err(|_| Fault::NotServed {
-            what: format!("the field name `{name}`"),
-        })
-    };
-    names
-        .map(|names| names.iter().map(parse).collect())
-        .transpose()
 }

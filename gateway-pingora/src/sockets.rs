@@ -116,13 +116,6 @@ impl Sockets {
         share.cloned().collect()
     }
 
-    /// Those of the addresses for which there are no sockets.
-    pub(crate) fn without(&self, keys: &[Key]) -> Vec<Key> {
-        let mut keys = keys.to_vec();
-        keys.retain(|key| !self.0.contains_key(key));
-        keys
-    }
-
     fn open(
         &self,
         key: &Key,

@@ -6,6 +6,7 @@ pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod choose;
 pub(crate) mod endpoint;
+pub(crate) mod files;
 pub(crate) mod finish;
 pub(crate) mod judge;
 pub(crate) mod route;

@@ -1,7 +1,9 @@
 //! What is written to the log and to the access log: names of events and fields, declared once.
 
 use std::io::Write;
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use gateway_config::model::Name;
 use gateway_core::rotation::Moves;
 use serde::Serialize;
@@ -75,24 +77,40 @@ pub(crate) struct AccessLine<'a> {
     pub(crate) tls: Option<&'a str>,
 }
 
-/// Where access lines go. Never blocks: a queue that is full drops lines and counts them.
-#[derive(Clone, Default)]
-pub(crate) struct AccessLog(pub(crate) Option<NonBlocking>);
+/// Where access lines go, which a reload may change. Never blocks: a queue that is full drops lines
+/// and counts them.
+pub(crate) struct AccessLog(ArcSwap<Option<NonBlocking>>);
 
 impl AccessLog {
+    /// Lines go there; `None`: nowhere.
+    pub(crate) fn new(to: Option<NonBlocking>) -> Self {
+        AccessLog(ArcSwap::from_pointee(to))
+    }
+
     /// Whether anybody reads the lines.
     pub(crate) fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.0.load().is_some()
     }
 
     /// Writes one line.
     pub(crate) fn write(&self, line: &AccessLine<'_>) {
-        let Some(mut writer) = self.0.clone() else {
+        let Ok(mut bytes) = serde_json::to_vec(line) else {
             return;
         };
-        if let Ok(mut bytes) = serde_json::to_vec(line) {
-            bytes.push(b'\n');
+        bytes.push(b'\n');
+        // Held for no longer than it takes to put the line into the queue.
+        let to = self.0.load();
+        if let Some(mut writer) = Option::clone(&to) {
             let _ = writer.write_all(&bytes);
+        }
+    }
+
+    /// Lines go there from here on. When it returns nobody is writing to where they went before, so
+    /// that this can be closed.
+    pub(crate) fn turn_to(&self, to: Option<NonBlocking>) {
+        let mut before = self.0.swap(Arc::new(to));
+        while Arc::get_mut(&mut before).is_none() {
+            std::thread::yield_now();
         }
     }
 }

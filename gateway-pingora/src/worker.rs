@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pingora_core::apps::HttpServerOptions;
-use pingora_core::protocols::http::v2::server::H2Options;
 use pingora_core::server::configuration::ServerConf;
 use pingora_proxy::HttpProxy;
 use tokio::sync::mpsc;
@@ -26,8 +25,6 @@ use crate::serving::Shared;
 const KEPT: usize = 512;
 /// Most tries of one request, as far as Pingora is concerned: the pool's own number is below it.
 const MAX_TRIES: usize = 1024;
-/// Streams at once on one HTTP/2 connection.
-const STREAMS: u32 = 100;
 /// How long connections that are closed already may take to be gone, once nothing else is left: a
 /// client may still have to read its last answer.
 const LAST_LINGER: Duration = Duration::from_secs(5);
@@ -90,18 +87,10 @@ fn proxy(shared: &Arc<Shared>) -> Arc<HttpProxy<Door>> {
         connections: ConnectionsOut::default(),
     };
     let mut proxy = HttpProxy::new(door, Arc::new(conf));
-    let serving = shared.serving.load();
-    let listeners = &serving.snapshot.model().listeners;
     let mut options = HttpServerOptions::default();
     // Answered by us like any other method.
     options.allow_connect_method_proxying = true;
-    options.h2_idle_timeout = listeners.iter().map(|one| one.idle).max();
     proxy.server_options = Some(options);
-    let mut http2 = H2Options::new();
-    http2
-        .max_concurrent_streams(STREAMS)
-        .max_header_list_size(64 * 1024);
-    proxy.h2_options = Some(http2);
     proxy.handle_init_modules();
     Arc::new(proxy)
 }

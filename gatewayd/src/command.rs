@@ -3,6 +3,8 @@
 use crate::cli::Command;
 use crate::exit::Exit;
 
+#[cfg(test)]
+mod canary;
 mod check;
 mod completions;
 mod ctl;

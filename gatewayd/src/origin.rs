@@ -52,7 +52,9 @@ impl Given {
                     Ok(loaded) => Err(together(wrong, loaded.warnings)),
                     Err(mut found) => {
                         // An upstream that cannot be read is one that was meant.
-                        found.retain(|one| wrong.is_empty() || one.code != codes::NO_NODE);
+                        let is_meant = |one: &Diagnostic| one.code == codes::NO_UPSTREAM_PARTS;
+                        let is_meant = wrong.iter().any(is_meant);
+                        found.retain(|one| !is_meant || one.code != codes::NO_NODE);
                         Err(together(wrong, found))
                     }
                 }
@@ -123,7 +125,7 @@ pub(crate) fn printed(flags: &cli::FrontDoor) -> String {
     door.to_toml(&process)
 }
 
-/// What the flags say, with places; and those that name no node.
+/// What the flags say, with places; and what is wrong with single ones.
 fn options(flags: &cli::FrontDoor, sources: &mut Sources) -> (FrontDoor, Process, Vec<Diagnostic>) {
     let line = Line::new(flags);
     let id = sources.add("command line", line.text.clone());
@@ -170,21 +172,37 @@ fn options(flags: &cli::FrontDoor, sources: &mut Sources) -> (FrontDoor, Process
             Err(found) => wrong.push(found),
         }
     }
+    wrong.extend(no_paths(flags, &place));
+    let log = flags.access_log.clone();
+    let log = log.map(|text| access_log(&Placed::new(text, place("--access-log"))));
     let process = Process {
         workers: number("--workers", flags.workers),
-        access_log: flags
-            .access_log
-            .as_deref()
-            .map(|text| Placed::new(access_log(text), place("--access-log"))),
+        access_log: log.and_then(|log| log.map_err(|found| wrong.push(found)).ok()),
     };
     (door, process, wrong)
 }
 
-fn access_log(text: &str) -> AccessLog {
-    match AccessLog::from_word(text) {
+/// What is wrong with flags that name no file.
+fn no_paths(flags: &cli::FrontDoor, place: &dyn Fn(&str) -> Place) -> Vec<Diagnostic> {
+    let paths = [
+        ("--cluster", &flags.cluster),
+        ("--tls-cert", &flags.tls_cert),
+        ("--tls-key", &flags.tls_key),
+        ("--upstream-ca", &flags.upstream_ca),
+    ];
+    let wrong = paths.iter().filter_map(|(flag, path)| {
+        let text = Placed::new((*path).clone()?, place(flag));
+        front_door::check_path(&text).err()
+    });
+    wrong.collect()
+}
+
+fn access_log(text: &Placed<String>) -> Result<Placed<AccessLog>, Diagnostic> {
+    let log = match front_door::access_log(text)? {
         AccessLog::File(path) => AccessLog::File(absolute(&path)),
         word => word,
-    }
+    };
+    Ok(Placed::new(log, text.place.clone()))
 }
 
 fn absolute(path: &Path) -> PathBuf {

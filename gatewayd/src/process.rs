@@ -9,14 +9,13 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_config::model::AccessLog;
 use tokio::sync::mpsc;
 
 use crate::access_file::AccessFile;
 use crate::cli;
 use crate::control::Control;
 use crate::exit::Exit;
-use crate::reload::{Findings, First, Generation, Owner, Refused, Reload, Start};
+use crate::reload::{Findings, Generation, Owner, Refused, Reload, Start};
 use crate::signals::{Signals, Told};
 use crate::state::{Found, StateDir};
 use crate::systemd::{self, Supervisor};
@@ -51,7 +50,7 @@ enum NotStarted {
 struct Running {
     runtime: tokio::runtime::Runtime,
     signals: Signals,
-    access_log: AccessFile,
+    access_log: Arc<AccessFile>,
     reload: Arc<Reload>,
     /// Gone when the process ends, so that nobody is told a thing any more.
     control: Control,
@@ -77,7 +76,7 @@ fn starts(
     .looks()
     .map_err(NotStarted::Configuration)?;
     first.warnings().iter().for_each(show);
-    let access_log = access_log(&first)?;
+    let access_log = Arc::new(AccessFile::default());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -88,9 +87,7 @@ fn starts(
     let signals = signals.map_err(|why| because("no signals", &why))?;
     let control = Control::bind(&settings.addresses(), &settings.control)
         .map_err(|why| NotStarted::Otherwise(why.to_string()))?;
-    let reload = first
-        .starts(access_log.writer.as_ref(), inherited)
-        .map_err(not_started)?;
+    let reload = first.starts(&access_log, inherited).map_err(not_started)?;
     let (ask, stop) = mpsc::channel(1);
     let control = control
         .serve(&reload, ask)
@@ -115,14 +112,6 @@ fn open(path: &Path) -> Result<(StateDir, Found), crate::state::StateError> {
     Ok((state, found))
 }
 
-fn access_log(first: &First) -> Result<AccessFile, NotStarted> {
-    let to = first
-        .model()
-        .map_or(&AccessLog::Off, |model| &model.access_log);
-    AccessFile::open(to)
-        .map_err(|why| NotStarted::Otherwise(format!("the access log cannot be opened: {why}")))
-}
-
 fn not_started(refused: Refused) -> NotStarted {
     match refused.findings() {
         Some(findings) => NotStarted::Configuration(findings.clone()),
@@ -145,6 +134,7 @@ impl Running {
         self.control.ends();
         // A second signal does not wait for what the first one waits for.
         self.runtime.shutdown_background();
+        self.access_log.close();
         exit
     }
 }

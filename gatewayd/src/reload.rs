@@ -14,10 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gateway_config::{Loaded, Snapshot};
-use gateway_pingora::{DataPlane, Engine, PoolView};
+use gateway_config::{Loaded, Snapshot, Sources};
+use gateway_pingora::{DataPlane, Engine, PoolView, Prepared};
 use tokio::sync::broadcast;
 
+use crate::access_file::{AccessFile, Opened};
 use crate::clock;
 use crate::origin::Document;
 use crate::state::{Kept, Overrides, StateDir};
@@ -27,8 +28,9 @@ mod first;
 mod owner;
 mod refused;
 mod status;
+mod took;
 
-pub(crate) use first::{First, Start};
+pub(crate) use first::Start;
 pub(crate) use owner::{Applied, Owner, Said, Who, Written};
 pub(crate) use refused::{Findings, Refused};
 pub(crate) use status::{Active, Change, Event, Refusal, Status};
@@ -43,6 +45,7 @@ const WORKERS: u32 = 256;
 /// Everything that changes what is served.
 pub(crate) struct Reload {
     engine: Arc<Engine>,
+    access_log: Arc<AccessFile>,
     state: Option<StateDir>,
     who: Who,
     turn: Arc<tokio::sync::Mutex<Turn>>,
@@ -305,10 +308,11 @@ impl Reload {
             false => turn.last + 1,
         };
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
-        let prepared = self.engine.prepare(Arc::clone(&snapshot));
-        let prepared = prepared.map_err(|fault| Refused::of_fault(fault, &loaded, &sources))?;
+        let mut took = next.said.took;
+        let (prepared, log) = self.prepare(&snapshot, &loaded, &sources)?;
+        took.ends("prepare");
         let at = clock::wall();
-        if !is_unchanged {
+        if !is_unchanged || self.status().not_kept.is_some() {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
             self.keep(&Kept {
                 number,
@@ -318,10 +322,13 @@ impl Reload {
             })?;
             turn.last = number;
         }
+        took.ends("keep");
         let applied = match next.generation {
             Generation::Another => prepared.in_a_new_generation().activate(),
             Generation::WhereNeeded => prepared.activate(),
         };
+        took.ends("activate");
+        log.into_iter().for_each(|log| self.access_log.turn_to(log));
         let told = next
             .said
             .documents
@@ -336,6 +343,7 @@ impl Reload {
             active,
             is_unchanged,
             applied,
+            took,
             warnings: Findings {
                 found: loaded.warnings,
                 sources,
@@ -343,15 +351,34 @@ impl Reload {
         }))
     }
 
+    /// Everything that can keep a snapshot from being served, and nothing that anybody sees yet.
+    fn prepare(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        loaded: &Loaded,
+        sources: &Sources,
+    ) -> Result<(Prepared<'_>, Option<Opened>), Refused> {
+        let prepared = self.engine.prepare(Arc::clone(snapshot));
+        let prepared = prepared.map_err(|fault| Refused::of_fault(fault, loaded, sources))?;
+        let log = self.access_log.next(&snapshot.model().access_log);
+        let log = log.map_err(|why| Refused::of_access_log(&why, loaded, sources))?;
+        Ok(match log {
+            Some(log) => (prepared.with_access_log(log.writer()), Some(log)),
+            None => (prepared, None),
+        })
+    }
+
     /// Makes a snapshot last. Where files or flags have it, it lasts there, and a full disk does
-    /// not keep it from being served.
+    /// not keep it from being served; nor one that is served already. It is tried again with the next
+    /// reload, whatever that brings.
     fn keep(&self, kept: &Kept) -> Result<(), Refused> {
         let Some(state) = &self.state else {
             return Ok(());
         };
+        let is_new = kept.number > self.status().active.number;
         let not_kept = match state.keep(kept) {
             Ok(()) => None,
-            Err(why) if self.who.takes_apply() => return Err(Refused::NotKept(why)),
+            Err(why) if self.who.takes_apply() && is_new => return Err(Refused::NotKept(why)),
             Err(why) => Some(why.to_string()),
         };
         if let Some(why) = &not_kept {
@@ -371,18 +398,8 @@ impl Reload {
         let mut overrides = before.clone();
         say(&mut overrides);
         act(&self.engine).map_err(Refused::Fault)?;
-        let kept = self
-            .state
-            .as_ref()
-            .map(|state| state.set_overrides(&overrides));
-        let mut status = self.status();
-        if let Some(Err(why)) = kept {
-            // It is done, and would be forgotten at the next start: better than not done.
-            tracing::error!(%why, "not kept");
-            status.not_kept = Some(why.to_string());
-        }
-        status.overrides.clone_from(&overrides);
-        drop(status);
+        self.remember(&overrides);
+        self.status().overrides.clone_from(&overrides);
         tracing::info!(workers = overrides.workers, drained = ?overrides.drained, "overrides");
         if overrides != before {
             let _ = self.events.send(Event::Overrides(overrides));
@@ -390,7 +407,26 @@ impl Reload {
         Ok(())
     }
 
+    /// Makes last what was told to the process. Where that fails it is done all the same, and would be
+    /// forgotten at the next start: better than not done.
+    fn remember(&self, overrides: &Overrides) {
+        let Some(state) = &self.state else {
+            return;
+        };
+        let kept = state.set_overrides(overrides);
+        let why = kept.err().map(|why| why.to_string());
+        if let Some(why) = &why {
+            tracing::error!(why, "what was told is not kept");
+        }
+        self.status().not_remembered = why;
+    }
+
     fn served(&self, change: Change) -> Change {
+        let forgotten = self.status().not_remembered.clone();
+        if forgotten.is_some() {
+            let overrides = self.status().overrides.clone();
+            self.remember(&overrides);
+        }
         let mut status = self.status();
         status.active = change.active.clone();
         if !change.active.differs {
@@ -417,7 +453,7 @@ impl Reload {
             true => "reload: unchanged but for the files it names",
             false => "reload: applied",
         };
-        tracing::info!(snapshot, number, generation, "{message}");
+        tracing::info!(snapshot, number, generation, took = %change.took, "{message}");
         for one in &change.warnings.found {
             tracing::warn!("{}", change.warnings.line(one));
         }
@@ -433,3 +469,6 @@ fn say_where(engine: &Engine) {
         tracing::info!(listener = &*listener, addr = %addr, "listening");
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 use gateway_config::{Diagnostic, Label, Severity, SourceId, Sources};
 use serde_json::{Value, json};
 
@@ -12,6 +12,10 @@ use crate::cli;
 
 /// Most findings that are drawn; the rest is counted.
 const DRAWN: usize = 20;
+/// Most findings that are listed for programs; the rest is counted.
+const LISTED: usize = 1_000;
+/// How far two places of one text may be apart, in bytes, to be drawn in one piece.
+const FAR: usize = 64 * 1024;
 
 /// Writes findings to the standard error, as text.
 pub(crate) fn show(found: &[Diagnostic], sources: &Sources) {
@@ -52,13 +56,16 @@ pub(crate) fn lines(found: &[Diagnostic], sources: &Sources) -> String {
     lines.join("\n")
 }
 
-/// Findings as one JSON document. Fields are added to it, never renamed or removed.
+/// Findings as one JSON document, at most [`LISTED`] of them and then a count. Fields are added to
+/// it, never renamed or removed.
 pub(crate) fn json(found: &[Diagnostic], sources: &Sources) -> String {
     let count = |severity| found.iter().filter(|one| one.severity == severity).count();
-    let all: Vec<Value> = found.iter().map(|one| finding(one, sources)).collect();
+    let listed = found.iter().take(LISTED);
+    let all: Vec<Value> = listed.map(|one| finding(one, sources)).collect();
     let document = json!({
         "errors": count(Severity::Error),
         "warnings": count(Severity::Warning),
+        "omitted": found.len() - all.len(),
         "diagnostics": all,
     });
     format!("{document:#}\n")
@@ -80,30 +87,75 @@ fn draw(one: &Diagnostic, sources: &Sources, renderer: &Renderer) -> String {
         }
     }
     for id in texts {
-        // A place in an empty text has no line to be drawn in.
-        let text = match sources.text(id) {
-            "" => "\n",
-            text => text,
-        };
-        let labels = one.labels.iter().enumerate();
-        let here = labels.filter(|(_, label)| label.place.source == id);
-        group = group.element(
-            Snippet::source(text)
-                .path(sources.name(id))
-                .annotations(here.map(|(index, label)| {
-                    let kind = match index {
-                        0 => AnnotationKind::Primary,
-                        _ => AnnotationKind::Context,
-                    };
-                    kind.span(label.place.span.clone())
-                        .label(label.text.as_str())
-                })),
-        );
+        for labels in near(one, id) {
+            group = group.element(snippet(labels, sources.text(id), sources));
+        }
     }
     if let Some(help) = &one.help {
         group = group.element(Level::HELP.message(help.as_str()));
     }
     renderer.render(&[group])
+}
+
+/// A place to be drawn, and whether the finding is there.
+type Drawn<'d> = (&'d Label, AnnotationKind);
+
+/// The labels in one text, those that are drawn in one piece together: first the one where the
+/// finding is.
+fn near(one: &Diagnostic, id: SourceId) -> Vec<Vec<Drawn<'_>>> {
+    let mut all: Vec<Drawn<'_>> = Vec::new();
+    for (index, label) in one.labels.iter().enumerate() {
+        let kind = match index {
+            0 => AnnotationKind::Primary,
+            _ => AnnotationKind::Context,
+        };
+        if label.place.source == id {
+            all.push((label, kind));
+        }
+    }
+    let first = all.first().map_or(0, |(label, _)| label.place.span.start);
+    let is_far = |label: &Label| label.place.span.start.abs_diff(first) > FAR;
+    let (far, near): (Vec<_>, Vec<_>) = all.into_iter().partition(|(label, _)| is_far(label));
+    let alone = far.into_iter().map(|one| vec![one]);
+    std::iter::once(near).chain(alone).collect()
+}
+
+/// The lines of a text that labels are in, with what is to be seen there. Only these are handed on,
+/// since whoever draws looks at all of what it is given.
+fn snippet<'s>(
+    labels: Vec<Drawn<'s>>,
+    text: &'s str,
+    sources: &'s Sources,
+) -> Snippet<'s, Annotation<'s>> {
+    let places = || labels.iter().map(|(label, _)| &label.place);
+    let first = places().map(|place| place.span.start).min().unwrap_or(0);
+    let last = places().map(|place| place.span.end).max().unwrap_or(0);
+    let before = text.get(..first).and_then(|before| before.rfind('\n'));
+    let start = before.map_or(0, |end| end + 1);
+    let behind = text.get(last..).and_then(|behind| behind.find('\n'));
+    let end = behind.map_or(text.len(), |length| last + length + 1);
+    let lines = text.get(start..end).unwrap_or(text);
+    let place = places().next();
+    let (line, _) = place.map_or((1, 1), |place| sources.line_column(place.source, start));
+    // A place in an empty text has no line to be drawn in.
+    let shown = if lines.is_empty() { "\n" } else { lines };
+    let annotations = labels.iter().map(|(label, kind)| {
+        let span = &label.place.span;
+        let mut end = span.end - start;
+        if span.is_empty() {
+            // A place between two characters is drawn under the second.
+            let next = lines.get(end..).and_then(|rest| rest.chars().next());
+            end += next
+                .filter(|c| !matches!(c, '\n' | '\r'))
+                .map_or(0, char::len_utf8);
+        }
+        kind.span(span.start - start..end)
+            .label(label.text.as_str())
+    });
+    Snippet::source(shown)
+        .path(place.map(|place| sources.name(place.source)))
+        .line_start(line)
+        .annotations(annotations)
 }
 
 fn finding(one: &Diagnostic, sources: &Sources) -> Value {
@@ -181,6 +233,29 @@ mod tests {
             (&json!("G0002"), &json!(1))
         );
         assert_eq!(first["span"], json!([1, 6]));
+    }
+
+    #[test]
+    fn programs_get_so_many_and_a_count_of_the_others() {
+        let many: String = (0..LISTED + 7).map(|n| format!("x{n} = 1\n")).collect();
+        let (sources, found) = found(&many);
+        let document: Value = serde_json::from_str(&json(&found, &sources)).unwrap();
+        assert_eq!(document["diagnostics"].as_array().unwrap().len(), LISTED);
+        assert_eq!(document["omitted"], json!(found.len() - LISTED));
+        assert_eq!(document["errors"], json!(found.len()));
+    }
+
+    #[test]
+    fn places_far_apart_are_drawn_with_their_lines_and_no_others() {
+        let between = "# nothing\n".repeat(FAR / 10 + 1);
+        let (sources, found) = found(&format!("drain.x = 1\n{between}[drain]\n"));
+        let drawn = text(&found, &sources, false);
+        let line = 2 + FAR / 10 + 1;
+        assert!(
+            drawn.contains(&format!("--> gateway.toml:{line}:2")),
+            "{drawn}"
+        );
+        assert!(drawn.contains("\n1 | drain.x = 1"), "{drawn}");
     }
 
     #[test]

@@ -7,8 +7,9 @@
 //!
 //! Invariant: no value of a field is in the answer.
 
+use gateway_config::canonical::{Came, WhyMoved};
 use gateway_config::model::{Listener, Site};
-use gateway_config::{Endpoint, Found, FoundBy, Snapshot, WhyMoved};
+use gateway_config::{Endpoint, Found, FoundBy, Snapshot};
 use gateway_pingora::{ListenerView, PoolView, explain};
 
 use crate::proto::config::{Connection, Moved, TraceRequest, TraceResponse, trace_response};
@@ -76,7 +77,8 @@ impl Traced<'_> {
             connection.tls_profile = profile(listener, site);
         }
         if self.is_kept_out(&asked, site, &mut told)
-            || self.is_moved(&asked, (listener, site), &mut told)
+            || is_by_method(&asked, site, &mut told)
+            || self.is_moved(&asked, listener, (site, by), &mut told)
             || is_of_ours(&asked, site, &mut told)
         {
             return Ok(told);
@@ -169,14 +171,20 @@ impl Traced<'_> {
     fn is_moved(
         &self,
         asked: &Asked,
-        (listener, site): (&Listener, &Site),
+        listener: &Listener,
+        (site, by): (&Site, FoundBy),
         told: &mut TraceResponse,
     ) -> bool {
-        let at = (listener, site);
-        let moved = self
-            .snapshot
-            .moved(at, asked.host(), asked.port, asked.is_https);
-        let Some(moved) = moved else {
+        let redact = &self.snapshot.model().logs.redact;
+        let target = route::redacted(&asked.target, redact);
+        let came = Came {
+            authority: &asked.authority,
+            is_named: by != FoundBy::Default,
+            is_https: asked.is_https,
+            is_sent_on: listener.redirect_to_https,
+            target: target.as_bytes(),
+        };
+        let Some(moved) = site.moved(&came, self.snapshot.model().https_port(site)) else {
             return false;
         };
         let word = |why: &WhyMoved| match why {
@@ -184,12 +192,10 @@ impl Traced<'_> {
             WhyMoved::Https => "https",
             WhyMoved::Www => "www",
         };
-        let redact = &self.snapshot.model().logs.redact;
-        let location = moved.to.clone() + &route::redacted(&asked.target, redact);
-        told.ends(308, &format!("it is sent on to {location}"));
+        told.ends(308, &format!("it is sent on to {}", moved.to));
         told.moved = Some(Moved {
             status: 308,
-            location,
+            location: moved.to,
             why: moved.why.iter().map(|why| word(why).to_owned()).collect(),
         });
         true
@@ -206,6 +212,14 @@ impl TraceResponse {
     fn note(&mut self, what: &str) {
         self.notes.push(what.to_owned());
     }
+}
+
+fn is_by_method(asked: &Asked, site: &Site, told: &mut TraceResponse) -> bool {
+    let answer = explain::by_method(site, &asked.method, &asked.target);
+    if let Some(answer) = &answer {
+        told.ends(answer.status, &answer.sentence);
+    }
+    answer.is_some()
 }
 
 fn is_of_ours(asked: &Asked, site: &Site, told: &mut TraceResponse) -> bool {

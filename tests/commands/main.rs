@@ -8,5 +8,6 @@
 )]
 
 mod named_files;
+mod not_executed;
 mod secrets;
 mod several_files;

@@ -313,6 +313,26 @@ fn flags_are_pointed_at_as_lines_of_a_file_are() {
 }
 
 #[test]
+fn a_flag_that_names_no_file_is_refused_before_anybody_looks() {
+    for (flag, value, words) in [
+        ("--cluster", "", "it is empty"),
+        ("--upstream-ca", "", "it is empty"),
+        ("--access-log", "", "it is empty"),
+        ("--access-log", "OFF", "did you mean `off`?"),
+        ("--access-log", "access.log", "./access.log"),
+        ("--access-log", "syslog://127.0.0.1", "sent nowhere"),
+    ] {
+        let node = "a=127.0.0.1:9000";
+        let ended = runs(&["check", "front-door", "--upstream", node, flag, value]);
+        assert_eq!(ended.status.code(), Some(1), "{flag} {value}");
+        let findings = ended.stderr.matches("error[").count();
+        assert_eq!(findings, 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains("error[G0210]"), "{}", ended.stderr);
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn what_is_found_keeps_a_gateway_from_starting_unless_it_is_a_warning() {
     let ground = Ground::new();
     let path = |name: &str| {

@@ -1,7 +1,9 @@
 //! Listeners and workers that change while the process runs: who stays must not notice.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +15,10 @@ use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
 use gateway_tests::ports::Reserved;
 use gateway_tests::wait;
+use nix::sys::ptrace;
 use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
 
 /// A gateway with these listeners, each with a site for every host before the same pool.
 struct House {
@@ -68,6 +73,39 @@ impl House {
 
     fn connects(&self, listener: &str) -> Conversation {
         Conversation::open(self.addr(listener))
+    }
+
+    /// A certificate for a listener, and the settings of one that shows it.
+    fn may_encrypt(&mut self, addr: SocketAddr) -> (Authority, String) {
+        let authority = Authority::new();
+        let signed = authority.signs(&["door.test"]);
+        let chain = self.door.scratch().file("side.pem", &signed.cert_pem);
+        let key = self.door.scratch().file("side.key", &signed.key_pem);
+        let tls = format!("[tls.side]\nchain = {chain:?}\nkey = {key:?}\n");
+        self.pool.push_str(&tls);
+        (authority, format!("{}\ntls = \"side\"", bind(addr)))
+    }
+
+    /// Nothing is accepted while the one worker is held; what comes is queued by the kernel.
+    fn while_a_worker_is_held(&mut self, act: impl FnOnce(&mut Self)) {
+        let thread = self.worker();
+        ptrace::attach(thread).expect("a thread of our own child");
+        waitpid(thread, Some(WaitPidFlag::__WALL)).expect("the thread stops");
+        act(self);
+        ptrace::detach(thread, None).expect("the thread goes on");
+    }
+
+    fn worker(&self) -> Pid {
+        let threads = format!("/proc/{}/task", self.door.pid());
+        let mut threads = fs::read_dir(threads)
+            .unwrap()
+            .map(|one| one.unwrap().path());
+        let is_it = |path: &PathBuf| {
+            fs::read_to_string(path.join("comm")).is_ok_and(|name| name == "worker-0\n")
+        };
+        let thread = threads.find(is_it).unwrap();
+        let id = thread.file_name().unwrap().to_string_lossy().parse();
+        Pid::from_raw(id.unwrap())
     }
 }
 
@@ -251,20 +289,59 @@ fn a_clear_listener_becomes_an_encrypted_one_on_the_same_address() {
     let mut house = House::with(&cluster, 1, &[("front", ANY), ("side", &bind(addr))]);
     let mut idle = Conversation::open(addr);
     idle.asks(&get()).is(200);
-    let authority = Authority::new();
-    let signed = authority.signs(&["door.test"]);
-    let chain = house.door.scratch().file("side.pem", &signed.cert_pem);
-    let key = house.door.scratch().file("side.key", &signed.key_pem);
-    house
-        .pool
-        .push_str(&format!("[tls.side]\nchain = {chain:?}\nkey = {key:?}\n"));
+    let (authority, encrypted) = house.may_encrypt(addr);
 
-    let encrypted = format!("{}\ntls = \"side\"", bind(addr));
     house.now_has(1, &[("front", ANY), ("side", &encrypted)]);
 
     let mut fresh = Conversation::open_tls(addr, &authority.trust(), "door.test");
     fresh.asks(&get()).is(200);
     assert_eq!(idle.asks(&get()).field("connection"), Some("close"));
+}
+
+#[test]
+fn who_waits_in_the_queue_while_a_listener_turns_to_tls_is_answered_in_clear_text() {
+    let cluster = Cluster::of(&["a"]);
+    let reserved = Reserved::take();
+    let addr = reserved.addr();
+    let mut house = House::with(&cluster, 1, &[("front", ANY), ("side", &bind(addr))]);
+    let (authority, encrypted) = house.may_encrypt(addr);
+
+    let mut early = Vec::new();
+    house.while_a_worker_is_held(|house| {
+        early.extend((0..20).map(|_| Conversation::open(addr)));
+        house.now_has(1, &[("front", ANY), ("side", &encrypted)]);
+    });
+
+    for mut one in early {
+        one.asks(&get()).is(200);
+    }
+    let mut fresh = Conversation::open_tls(addr, &authority.trust(), "door.test");
+    fresh.asks(&get()).is(200);
+}
+
+#[test]
+fn who_waits_in_the_queue_while_a_listener_turns_to_clear_text_is_answered_over_tls() {
+    let cluster = Cluster::of(&["a"]);
+    let reserved = Reserved::take();
+    let addr = reserved.addr();
+    let mut house = House::with(&cluster, 1, &[("front", ANY)]);
+    let (authority, encrypted) = house.may_encrypt(addr);
+    house.now_has(1, &[("front", ANY), ("side", &encrypted)]);
+
+    let mut early = Vec::new();
+    house.while_a_worker_is_held(|house| {
+        early.extend((0..20).map(|_| TcpStream::connect(addr).unwrap()));
+        house.now_has(1, &[("front", ANY), ("side", &bind(addr))]);
+    });
+
+    for one in early {
+        let mut tls = authority.trust().client("door.test", one);
+        let asked = tls.write_all(b"GET /schema HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n");
+        let mut answer = Vec::new();
+        let _ = asked.and_then(|()| tls.read_to_end(&mut answer));
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
+    }
+    Conversation::open(addr).asks(&get()).is(200);
 }
 
 #[test]

@@ -1,12 +1,20 @@
 //! The same door over HTTP/2, which a listener offers when it is told to; the preset does not.
 
-use gateway_tests::certs::Authority;
+use std::fs;
+
+use gateway_tests::certs::{Authority, Trust};
 use gateway_tests::gateway::Door;
 use gateway_tests::http2::{Http2, head};
 use gateway_tests::node::{Cluster, Way};
 use gateway_tests::wait;
+use nix::sys::signal::Signal;
 
 fn door(cluster: &Cluster) -> (Door, Http2) {
+    let (door, _, client) = door_with_trust(cluster);
+    (door, client)
+}
+
+fn door_with_trust(cluster: &Cluster) -> (Door, Trust, Http2) {
     let authority = Authority::new();
     let identity = authority.signs(&["door.test"]);
     let door = Door::before(cluster)
@@ -16,7 +24,7 @@ fn door(cluster: &Cluster) -> (Door, Http2) {
         .but_with(r#"alpn = ["http/1.1"]"#, r#"alpn = ["h2", "http/1.1"]"#)
         .opens();
     let client = Http2::open(door.addr(), &authority.trust(), "door.test");
-    (door, client)
+    (door, authority.trust(), client)
 }
 
 #[test]
@@ -189,6 +197,26 @@ fn a_host_that_is_not_the_authority_is_refused_and_the_same_is_not() {
 
         assert_eq!(answer.status, status, "{host}");
     }
+}
+
+#[test]
+fn a_reload_gives_new_connections_another_idle_time_and_leaves_the_others_theirs() {
+    let cluster = Cluster::of(&["a"]);
+    let (door, trust, early) = door_with_trust(&cluster);
+    early.asks("GET", "/schema", b"").is(200);
+    let path = door.scratch().path().join("expanded.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, listener) = text.split_once("[listeners.").unwrap();
+    let listener = listener.replacen("idle = \"75s\"", "idle = \"1s\"", 1);
+    fs::write(&path, format!("{before}[listeners.{listener}")).unwrap();
+
+    door.signal(Signal::SIGHUP);
+    let _ = door.log().waits_for("reload: applied", |_| true);
+
+    let late = Http2::open(door.addr(), &trust, "door.test");
+    late.asks("GET", "/schema", b"").is(200);
+    assert!(late.is_closed_within(wait::SOON));
+    early.asks("GET", "/schema", b"").is(200);
 }
 
 #[test]

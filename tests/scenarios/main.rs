@@ -7,6 +7,7 @@
     reason = "tests: whatever is missing is a failed claim"
 )]
 
+mod access_log;
 mod answers;
 mod bodies;
 mod connections;
@@ -16,6 +17,7 @@ mod faults;
 mod foreign;
 mod general;
 mod generations;
+mod group;
 mod health;
 mod hostile;
 mod http2;
@@ -27,6 +29,7 @@ mod reload;
 mod retry;
 mod rotation;
 mod selection;
+mod state;
 mod supervision;
 mod tls;
 mod trace;

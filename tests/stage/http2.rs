@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
@@ -17,6 +18,7 @@ use crate::certs::Trust;
 use crate::client::Answer;
 use crate::inbox::latin;
 use crate::message::Head;
+use crate::wait;
 
 /// One connection.
 pub struct Http2 {
@@ -147,6 +149,16 @@ impl Http2 {
                 ..Answer::default()
             })
         })
+    }
+
+    /// Whether the gateway ends the connection in this time.
+    #[must_use]
+    pub fn is_closed_within(&self, limit: Duration) -> bool {
+        let is_closed = || {
+            let ready = self.sender.clone().ready();
+            self.runtime.block_on(ready).is_err().then_some(())
+        };
+        wait::maybe(limit, is_closed).is_some()
     }
 
     /// Sends a request and waits for its answer.

@@ -27,6 +27,7 @@ pub mod message;
 pub mod node;
 pub mod ports;
 pub mod scratch;
+pub mod state_dir;
 pub mod supervisor;
 pub mod vector;
 pub mod wait;

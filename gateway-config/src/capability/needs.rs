@@ -25,7 +25,11 @@ pub(super) fn of(model: &Model) -> Vec<Need> {
         let takes_any =
             |site: &Site| site.is_default && site.listeners().any(|name| *name == one.name);
         let is_open = one.redirect_to_https || model.sites.iter().any(takes_any);
-        all.need(!is_open, NamedHostsOnly, &s::LISTENER_BIND, &[&one.name]);
+        let is_here = |site: &&Site| site.listeners().any(|name| *name == one.name);
+        match model.sites.iter().find(is_here) {
+            Some(site) => all.need(!is_open, NamedHostsOnly, &s::SITE_HOSTS, &[&site.name]),
+            None => all.need(!is_open, NamedHostsOnly, &s::LISTENER_BIND, &[&one.name]),
+        }
         if let Some(tls) = &one.tls {
             all.tls(tls);
         }
@@ -258,14 +262,15 @@ impl Needs {
                 (slow, SlowStart, &s::POOL_SLOW_START),
             ],
         );
-        for node in &one.nodes {
+        for (index, node) in one.nodes.iter().enumerate() {
+            let bounded = node.in_flight.is_some();
             self.each(
-                name,
+                &[&one.name, &index.to_string()],
                 &[
-                    (node.weight != 1, Weights, &s::POOL_NODES),
-                    (node.backup, BackupNodes, &s::POOL_NODES),
-                    (node.in_flight.is_some(), InFlightBounds, &s::POOL_NODES),
-                    (node.tls_name.is_some(), NodeTlsNames, &s::POOL_NODES),
+                    (node.weight != 1, Weights, &s::NODE_WEIGHT),
+                    (node.backup, BackupNodes, &s::NODE_BACKUP),
+                    (bounded, InFlightBounds, &s::NODE_IN_FLIGHT),
+                    (node.tls_name.is_some(), NodeTlsNames, &s::NODE_TLS_NAME),
                 ],
             );
         }

@@ -2,7 +2,7 @@
 
 use toml::Spanned;
 
-use super::Context;
+use super::{Context, patterns};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::files::{FileRole, NamedFile};
@@ -15,7 +15,6 @@ use crate::raw::{self, Short};
 use crate::settings::{self as s, Setting};
 use crate::source::{Place, Placed};
 use crate::spelling::Spelling;
-use crate::target::normal_path;
 use crate::value;
 
 /// What a route does; a pool when it says nothing else.
@@ -279,15 +278,11 @@ fn piece(cx: &mut Context<'_>, leaf: &raw::Leaf<String>, setting: &Setting) -> S
         return String::new();
     };
     let text = leaf.get_ref();
-    let normal = normal_path(text);
-    if !text.starts_with('/') || *text != normal {
-        let place = cx.within(leaf);
+    if let Some((at, why, cure)) = patterns::not_normal(text) {
         let title = format!("`{}` takes a path", setting.key());
-        cx.push(
-            Diagnostic::error(codes::BAD_PATTERN, title)
-                .at(&place, "not in the form in which paths are compared")
-                .help(format!("write \"{normal}\"")),
-        );
+        let mut found = Diagnostic::error(codes::BAD_PATTERN, title).at(&cx.inside(leaf, at), why);
+        found.help = cure;
+        cx.push(found);
     }
     text.trim_end_matches('/').to_owned()
 }

@@ -6,13 +6,15 @@ use std::path::PathBuf;
 
 use toml::Spanned;
 
+use super::paths::check_path;
 use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::files::{FileRole, NamedFile};
+use crate::masking::KEY_BEGINS;
 use crate::names;
 use crate::raw::Leaf;
 use crate::settings::Setting;
-use crate::source::{KEY_BEGINS, Origin, Place, Placed, Sources};
+use crate::source::{Origin, Place, Placed, Sources};
 use crate::value;
 
 /// What every check needs: the texts, and where findings and named files go.
@@ -34,7 +36,7 @@ impl Context<'_> {
     /// Where a piece of a text stands; the whole of it when it was written with escapes.
     pub(crate) fn inside(&self, text: &Spanned<String>, piece: Range<usize>) -> Place {
         let whole = self.place(text);
-        let written = self.sources.text(whole.source).get(whole.span.clone());
+        let written = self.sources.written(whole.source).get(whole.span.clone());
         let written = written.unwrap_or("");
         let bare = written.get(1..written.len().saturating_sub(1));
         if bare == Some(text.get_ref().as_str()) {
@@ -132,29 +134,47 @@ impl Context<'_> {
         None
     }
 
-    /// A path, seen from the file that names it.
-    pub(crate) fn path(&self, leaf: &Spanned<String>) -> PathBuf {
-        self.sources
-            .resolve(self.place(leaf).source, leaf.get_ref())
+    /// A path, seen from the file that names it; an empty one, and a finding, when it is none.
+    pub(crate) fn path(&mut self, leaf: &Spanned<String>) -> PathBuf {
+        let text = Placed::new(leaf.get_ref().clone(), self.place(leaf));
+        if self.is_content(leaf) {
+            return PathBuf::new();
+        }
+        match check_path(&text) {
+            Ok(()) => self.sources.resolve(text.place.source, &text.value),
+            Err(found) => {
+                self.push(found);
+                PathBuf::new()
+            }
+        }
+    }
+
+    /// Whether a text is what a file of certificates or keys holds; a finding when it is.
+    pub(crate) fn is_content(&mut self, leaf: &Spanned<String>) -> bool {
+        let text = leaf.get_ref();
+        let is_content = text.contains(KEY_BEGINS) || is_bare_key(text);
+        if is_content {
+            let place = self.place(leaf);
+            let title = "a path is expected, not what the file holds";
+            let found = Diagnostic::error(codes::SECRET_IN_FILE, title);
+            self.push(
+                found
+                    .at(&place, "what is meant to be in a file of its own")
+                    .help(
+                        "write it to a file that only its owner may read, and name that file here",
+                    ),
+            );
+        }
+        is_content
     }
 
     /// The path of a file that has to hold something, remembered for the second pass.
     pub(crate) fn file(&mut self, leaf: &Spanned<String>, role: FileRole) -> PathBuf {
-        let place = self.place(leaf);
-        let text = leaf.get_ref();
-        if text.contains(KEY_BEGINS) || text.contains('\n') || is_bare_key(text) {
-            self.push(
-                Diagnostic::error(
-                    codes::SECRET_IN_FILE,
-                    "a path is expected, not what the file holds",
-                )
-                .at(&place, "what is meant to be in a file of its own")
-                .help("write it to a file that only its owner may read, and name that file here"),
-            );
-            return PathBuf::new();
-        }
         let path = self.path(leaf);
-        let named = Placed::new(path, place);
+        if path.as_os_str().is_empty() {
+            return path;
+        }
+        let named = Placed::new(path, self.place(leaf));
         self.files.push(NamedFile::new(&named, role));
         named.value
     }
@@ -197,9 +217,13 @@ impl Context<'_> {
     }
 }
 
-/// Whether a text is what stands between the first and the last line of a key or certificate: all
-/// of them are a sequence of some hundred bytes, which begins with the same two letters.
+/// Whether a text is a key or certificate, or some lines of one: a sequence of some hundred bytes,
+/// which begins with the same two letters, or lines that are nothing but its code.
 fn is_bare_key(text: &str) -> bool {
-    let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    text.starts_with("MI") && text.len() >= 64 && text.bytes().all(is_code)
+    let is_code = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
+    let is_several = text.trim().contains('\n');
+    let is_marked = text.contains("-----BEGIN ") || text.contains("-----END ");
+    let bare: String = text.split_whitespace().collect();
+    let is_long = bare.len() >= 64 && bare.chars().all(is_code);
+    is_marked || is_long && (is_several || bare.starts_with("MI"))
 }

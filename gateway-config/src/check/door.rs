@@ -45,7 +45,7 @@ fn text(cx: &Context<'_>, leaf: &Leaf<String>) -> Option<Placed<String>> {
     Some(Placed::new(leaf.get_ref().clone(), cx.place(leaf)))
 }
 
-fn path(cx: &Context<'_>, leaf: &Leaf<String>) -> Option<Placed<std::path::PathBuf>> {
+fn path(cx: &mut Context<'_>, leaf: &Leaf<String>) -> Option<Placed<std::path::PathBuf>> {
     let leaf = leaf.as_ref()?;
     let path = cx.path(leaf);
     Some(Placed::new(path, cx.place(leaf)))

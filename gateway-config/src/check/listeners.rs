@@ -1,6 +1,5 @@
 //! Checks listeners: where they listen, what they offer and whom they believe.
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use toml::Spanned;
@@ -48,7 +47,6 @@ pub(super) fn check(
         one.backlog = cx.integer(&raw.backlog, &s::LISTENER_BACKLOG);
         parts.listeners.push(one);
     }
-    same_address(cx, file, parts);
 }
 
 fn addresses(
@@ -66,18 +64,9 @@ fn addresses(
         }
         Some(_) => {}
     }
+    let v6only = cx.flag(&raw.v6only, &s::LISTENER_V6ONLY);
     all.iter()
-        .filter_map(|leaf| match value::listen_address(leaf.get_ref()) {
-            Ok(address) => Some(address),
-            Err(why) => {
-                let title = format!(
-                    "`{}` is no address to listen on",
-                    leaf.get_ref().escape_debug()
-                );
-                cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
-                None
-            }
-        })
+        .filter_map(|leaf| cx.listen(leaf, v6only))
         .collect()
 }
 
@@ -180,50 +169,5 @@ fn http2(cx: &mut Context<'_>, raw: &raw::Http2) -> Http2Limits {
         pings: cx.integer(&raw.pings, &s::HTTP2_PINGS),
         settings: cx.integer(&raw.settings, &s::HTTP2_SETTINGS),
         empty_data: cx.integer(&raw.empty_data, &s::HTTP2_EMPTY_DATA),
-    }
-}
-
-fn same_address(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
-    let mut seen: BTreeMap<SocketAddr, &str> = BTreeMap::new();
-    let bound = parts
-        .listeners
-        .iter()
-        .flat_map(|one| one.addresses().map(move |bind| (one, bind)));
-    for (one, bind) in bound.filter(|(_, bind)| bind.port() != 0) {
-        let Some(first) = seen.insert(bind, &one.name) else {
-            continue;
-        };
-        let place = |name: &str, nth: usize| {
-            let written = file.listeners.get(name).map(|raw| each(&raw.bind));
-            let same = written.iter().flatten().filter(|leaf| {
-                value::listen_address(leaf.get_ref()).is_ok_and(|address| address == bind)
-            });
-            let listener = same.map(|leaf| cx.place(leaf)).nth(nth);
-            let door = || {
-                file.front_door
-                    .get(name)?
-                    .listen
-                    .as_ref()
-                    .map(|leaf| cx.place(leaf))
-            };
-            let key = || {
-                let key = file.front_door.keys().find(|key| key.get_ref() == name)?;
-                Some(cx.place(key))
-            };
-            listener.or_else(door).or_else(key)
-        };
-        let again = usize::from(*one.name == *first);
-        let places = (place(&one.name, again), place(first, 0));
-        let title = format!("two listeners have the address {bind}");
-        let mut found = Diagnostic::error(codes::SAME_ADDRESS, title);
-        match places {
-            (Some(one), Some(first)) => found = found.at_both(&one, &first),
-            (one, first) => {
-                for place in one.iter().chain(&first) {
-                    found = found.at(place, "one of them");
-                }
-            }
-        }
-        cx.push(found);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::Context;
+use super::addresses::meaning;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::files::FileRole;
@@ -36,9 +37,8 @@ fn node(cx: &mut Context<'_>, one: &Spanned<raw::Node>, seen: &mut Seen) -> Opti
     let whole = cx.place(one);
     let long = match one.get_ref() {
         Short::Short(addr) => {
-            let addr = Placed::new(addr.clone(), whole.clone());
-            let name = Placed::new(name_of(&addr.value), whole);
-            return seen.node(cx.findings, name, addr);
+            let addr = Placed::new(addr.clone(), whole);
+            return seen.node(cx.findings, None, addr);
         }
         Short::Long(long) => long,
     };
@@ -53,10 +53,7 @@ fn node(cx: &mut Context<'_>, one: &Spanned<raw::Node>, seen: &mut Seen) -> Opti
     };
     let placed = |leaf: &Spanned<String>| Placed::new(leaf.get_ref().clone(), cx.within(leaf));
     let addr = placed(addr);
-    let name = match &long.name {
-        Some(leaf) => placed(leaf),
-        None => Placed::new(name_of(&addr.value), addr.place.clone()),
-    };
+    let name = long.name.as_ref().map(placed);
     let text = |leaf: &Leaf<String>| leaf.as_ref().map(|leaf| leaf.get_ref().as_str().into());
     let (shards, replica) = (text(&long.shards), text(&long.replica));
     let weight = cx.integer(&long.weight, &s::NODE_WEIGHT);
@@ -76,11 +73,10 @@ fn node(cx: &mut Context<'_>, one: &Spanned<raw::Node>, seen: &mut Seen) -> Opti
 }
 
 /// The name of a node that was given none.
-fn name_of(addr: &str) -> String {
-    addr.chars()
-        .filter(|c| !matches!(c, '[' | ']'))
-        .map(|c| if c == ':' { '-' } else { c })
-        .collect()
+fn called(addr: &Placed<String>) -> Placed<String> {
+    let plain = addr.value.chars().filter(|c| !matches!(c, '[' | ']'));
+    let name = plain.map(|c| if c == ':' { '-' } else { c }).collect();
+    Placed::new(name, addr.place.clone())
 }
 
 /// The nodes of one pool so far: names are unique, addresses should be.
@@ -92,45 +88,57 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// Checks the name and address of one more node; what is wrong with them is in the findings.
+    /// Without a name it is called by its address.
     pub(crate) fn node(
         &mut self,
         findings: &mut Findings,
-        name: Placed<String>,
+        given: Option<Placed<String>>,
         addr: Placed<String>,
     ) -> Option<Node> {
-        let mut sound = true;
-        if let Err(why) = value::node_address(&addr.value) {
-            let title = format!(
-                "`{}` is not the address of a node",
-                addr.value.escape_debug()
-            );
-            findings.push(
-                Diagnostic::error(codes::BAD_ADDRESS, title)
-                    .at(&addr.place, why)
-                    .help("an address is HOST:PORT, for example 10.0.0.11:7654"),
-            );
-            sound = false;
-        } else if let Err((_, why)) = value::name(&name.value) {
-            let title = format!("`{}` is not the name of a node", name.value.escape_debug());
-            findings.push(Diagnostic::error(codes::BAD_NAME, title).at(&name.place, why));
-            sound = false;
-        }
+        let is_address = is_address(findings, &addr);
+        // A name made of what is no address would be refused for the same reason.
+        let is_named = match &given {
+            Some(name) => is_name(findings, name),
+            None => !is_address || is_name(findings, &called(&addr)),
+        };
+        let name = given.unwrap_or_else(|| called(&addr));
         if let Some(first) = self.names.get(&name.value) {
             let title = format!("two nodes are called `{}`", name.value.escape_debug());
             findings
                 .push(Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&name.place, first));
             return None;
         }
-        if let Some(first) = self.addrs.get(&addr.value) {
-            let title = format!("two nodes have the address {}", addr.value.escape_debug());
+        let leads_to = meaning(&addr.value);
+        if let Some(first) = self.addrs.get(&leads_to) {
+            let title = format!("two nodes have the address {}", leads_to.escape_debug());
             findings.push(
                 Diagnostic::warning(codes::SHARED_ADDRESS, title).at_both(&addr.place, first),
             );
         }
         self.names.insert(name.value.clone(), name.place);
-        self.addrs.insert(addr.value.clone(), addr.place);
-        sound.then(|| Node::new(name.value.into(), addr.value.into()))
+        self.addrs.insert(leads_to, addr.place);
+        (is_address && is_named).then(|| Node::new(name.value.into(), addr.value.into()))
     }
+}
+
+fn is_address(findings: &mut Findings, addr: &Placed<String>) -> bool {
+    let Err(why) = value::node_address(&addr.value) else {
+        return true;
+    };
+    let shown = addr.value.escape_debug();
+    let title = format!("`{shown}` is not the address of a node");
+    let found = Diagnostic::error(codes::BAD_ADDRESS, title).at(&addr.place, why);
+    findings.push(found.help("an address is HOST:PORT, for example 10.0.0.11:7654"));
+    false
+}
+
+fn is_name(findings: &mut Findings, name: &Placed<String>) -> bool {
+    let Err((_, why)) = value::name(&name.value) else {
+        return true;
+    };
+    let title = format!("`{}` is not the name of a node", name.value.escape_debug());
+    findings.push(Diagnostic::error(codes::BAD_NAME, title).at(&name.place, why));
+    false
 }
 
 /// Fills in how the nodes of a pool are reached.

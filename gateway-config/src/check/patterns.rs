@@ -1,6 +1,7 @@
 //! Checks the paths that routes take, and finds routes that are never reached.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use toml::Spanned;
 
@@ -10,6 +11,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Pattern, Route, Segments};
 use crate::pattern;
 use crate::raw;
+use crate::segment;
 use crate::settings::{self as s, Setting};
 use crate::target::normal_path;
 use crate::template::Template;
@@ -105,20 +107,35 @@ fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) -> bool {
         cx.push(Diagnostic::error(codes::BAD_PATTERN, title).at(&place, "behind 1024 bytes"));
         return false;
     }
-    let normal = normal_path(text);
-    let is_normal = text.starts_with('/') && *text == normal;
-    if !is_normal {
-        let place = cx.within(leaf);
-        cx.push(
-            Diagnostic::error(
-                codes::BAD_PATTERN,
-                format!("{from} has a path that cannot match"),
-            )
-            .at(&place, "not in the form in which requests are compared")
-            .help(format!("write \"{normal}\"")),
-        );
+    let Some((at, why, cure)) = not_normal(text) else {
+        return true;
+    };
+    let title = format!("{from} has a path that cannot match");
+    let mut found = Diagnostic::error(codes::BAD_PATTERN, title).at(&cx.inside(leaf, at), why);
+    found.help = cure;
+    cx.push(found);
+    false
+}
+
+/// Where and why a text is no path in the form in which they are compared, and what to write.
+pub(super) fn not_normal(text: &str) -> Option<(Range<usize>, &'static str, Option<String>)> {
+    let all = 0..text.len();
+    if !text.starts_with('/') {
+        let cure = match text.contains("://") {
+            true => "write the path alone; hosts are said by the site".to_owned(),
+            false => format!("write \"{}\"", normal_path(&format!("/{text}"))),
+        };
+        return Some((all, "a path begins with `/`", Some(cure)));
     }
-    is_normal
+    let end = |(at, c)| segment::ends_path(c).map(|why| (at, why));
+    if let Some((at, why)) = text.char_indices().find_map(end) {
+        return Some((at..text.len(), why, None));
+    }
+    let normal = normal_path(text);
+    (text != normal).then(|| {
+        let why = "not in the form in which paths are compared";
+        (all, why, Some(format!("write \"{normal}\"")))
+    })
 }
 
 /// Warns of a route whose every request an earlier one of the same pattern takes.

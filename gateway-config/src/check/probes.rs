@@ -52,10 +52,14 @@ fn http(cx: &mut Context<'_>, raw: &raw::Probe) -> HttpProbe {
     let mut expect = Vec::new();
     for one in each(&raw.expect) {
         let status = cx.number_of(&one, &s::PROBE_EXPECT);
-        expect.extend(status.and_then(|placed| u16::try_from(placed.value).ok()));
+        let status = status.and_then(|placed| u16::try_from(placed.value).ok());
+        if let Some(status) = status.filter(|status| expect.contains(status)) {
+            let title = format!("`{status}` is listed twice");
+            cx.refuse(codes::DEFINED_TWICE, title, &one, "again here");
+        }
+        expect.extend(status);
     }
     expect.sort_unstable();
-    expect.dedup();
     if let Some(leaf) = raw.expect.as_ref().filter(|_| each(&raw.expect).is_empty()) {
         let title = "`expect` is empty".to_owned();
         cx.refuse(codes::EMPTY_LIST, title, leaf, "leave it out instead");

@@ -1,5 +1,6 @@
 //! Checks what holds for the whole process, and puts the model together.
 
+use super::paths::access_log as access_log_of;
 use super::{Context, Parts, Sets};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -8,7 +9,7 @@ use crate::model::{AccessLog, Admin, LogFormat, LogLevel, Logs, Model};
 use crate::raw;
 use crate::segment;
 use crate::settings as s;
-use crate::value;
+use crate::source::Placed;
 
 /// The model, with its tables sorted by name.
 pub(super) fn check(
@@ -27,7 +28,7 @@ pub(super) fn check(
     model.drain = cx.duration(&file.drain.deadline, &s::DRAIN_DEADLINE);
     model.access_log = access_log(cx, file);
     model.logs = logs(cx, file);
-    model.admin = admin(cx, file, sets, parts);
+    model.admin = admin(cx, file, sets);
     if parts.listeners.is_empty() {
         let first = cx.origin.texts().next();
         let title = "this configuration listens nowhere";
@@ -51,16 +52,28 @@ pub(super) fn check(
 fn access_log(cx: &mut Context<'_>, file: &raw::File) -> AccessLog {
     match &file.logs.access {
         None => AccessLog::Stdout,
-        Some(leaf) => match AccessLog::from_word(leaf.get_ref()) {
-            AccessLog::File(_) => AccessLog::File(cx.file(leaf, FileRole::Log)),
-            word => word,
-        },
+        Some(leaf) if cx.is_content(leaf) => AccessLog::Off,
+        Some(leaf) => {
+            let text = Placed::new(leaf.get_ref().clone(), cx.within(leaf));
+            match access_log_of(&text) {
+                Ok(AccessLog::File(_)) => AccessLog::File(cx.file(leaf, FileRole::Log)),
+                Ok(word) => word,
+                Err(found) => {
+                    cx.push(found);
+                    AccessLog::Off
+                }
+            }
+        }
     }
 }
 
 fn logs(cx: &mut Context<'_>, file: &raw::File) -> Logs {
     let is_key = |text: &str| !text.is_empty() && text.bytes().all(segment::is_unreserved);
     cx.not_empty(&file.logs.redact, &s::LOG_REDACT);
+    cx.once(
+        file.logs.redact.iter().flat_map(|list| list.get_ref()),
+        |one| one,
+    );
     let mut redact = cx
         .texts(&file.logs.redact, &s::LOG_REDACT, is_key)
         .unwrap_or_default();
@@ -82,7 +95,7 @@ fn logs(cx: &mut Context<'_>, file: &raw::File) -> Logs {
     }
 }
 
-fn admin(cx: &mut Context<'_>, file: &raw::File, sets: &Sets, parts: &Parts) -> Option<Admin> {
+fn admin(cx: &mut Context<'_>, file: &raw::File, sets: &Sets) -> Option<Admin> {
     let table = file.admin.as_ref()?;
     let raw = table.get_ref();
     let allow_from = cx.networks(&raw.allow_from, &s::ADMIN_ALLOW_FROM, sets);
@@ -90,28 +103,6 @@ fn admin(cx: &mut Context<'_>, file: &raw::File, sets: &Sets, parts: &Parts) -> 
         cx.missing("`admin`", table, &s::ADMIN_BIND);
         return None;
     };
-    let bind = match value::listen_address(leaf.get_ref()) {
-        Ok(address) => address,
-        Err(why) => {
-            let title = format!(
-                "`{}` is no address to listen on",
-                leaf.get_ref().escape_debug()
-            );
-            cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
-            return None;
-        }
-    };
-    let is_bound = |one: &crate::model::Listener| one.addresses().any(|address| address == bind);
-    if let Some(one) = parts
-        .listeners
-        .iter()
-        .find(|one| bind.port() != 0 && is_bound(one))
-    {
-        let title = format!(
-            "listener `{}` and the operators' have the address {bind}",
-            one.name
-        );
-        cx.refuse(codes::SAME_ADDRESS, title, leaf, "taken by the listener");
-    }
+    let bind = cx.listen(leaf, true)?;
     Some(Admin { bind, allow_from })
 }

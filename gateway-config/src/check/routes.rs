@@ -147,6 +147,9 @@ fn route(
     let mut route = Route::new(key.get_ref().as_str().into(), found, pool);
     route.priority = cx.integer(&raw.priority, &s::ROUTE_PRIORITY);
     cx.not_empty(&raw.methods, &s::ROUTE_METHODS);
+    cx.once(raw.methods.iter().flat_map(|list| list.get_ref()), |one| {
+        one
+    });
     let methods = cx.texts(&raw.methods, &s::ROUTE_METHODS, value::is_token);
     route.methods = methods.unwrap_or_default();
     route.methods.sort();
@@ -244,15 +247,8 @@ fn is_key(text: &str) -> bool {
 }
 
 fn query(cx: &mut Context<'_>, raw: &raw::Route) -> Option<Vec<Arc<str>>> {
-    let keys = cx.texts(&raw.query, &s::ROUTE_QUERY, is_key)?;
-    let written = raw.query.iter().flat_map(|list| list.get_ref());
-    for (index, (key, leaf)) in keys.iter().zip(written).enumerate() {
-        if keys.iter().take(index).any(|earlier| earlier == key) {
-            let title = format!("the query key `{key}` is listed twice");
-            cx.refuse(codes::DEFINED_TWICE, title, leaf, "again here");
-        }
-    }
-    Some(keys)
+    cx.once(raw.query.iter().flat_map(|list| list.get_ref()), |one| one);
+    cx.texts(&raw.query, &s::ROUTE_QUERY, is_key)
 }
 
 fn refuse_query(cx: &mut Context<'_>, raw: &raw::Route) -> Vec<RefusedKey> {

@@ -18,7 +18,6 @@ use crate::model::{
 use crate::raw::{self, Leaf, Named, Short, each};
 use crate::secrets;
 use crate::settings::{self as s, Setting};
-use crate::source::Place;
 use crate::value;
 
 /// What sites and routes may refer to.
@@ -86,33 +85,15 @@ fn listeners(
         Some(_) => {}
     }
     let mut found: Vec<Name> = Vec::new();
-    for leaf in each(&raw.listener) {
-        let name = cx.refer_to((from, "listener"), &leaf, &names.listeners);
+    let written = each(&raw.listener);
+    cx.once(written.iter(), |name| name);
+    for leaf in &written {
+        let name = cx.refer_to((from, "listener"), leaf, &names.listeners);
         found.extend(name.map(Name::from));
     }
     found.sort();
     found.dedup();
     found
-}
-
-/// Refuses a name that the site has twice, be it as a host or as an alias.
-fn each_once(cx: &mut Context<'_>, raw: &raw::Site) {
-    let mut known: BTreeMap<String, Place> = BTreeMap::new();
-    for one in raw
-        .hosts
-        .iter()
-        .chain(&raw.aliases)
-        .flat_map(|list| list.get_ref())
-    {
-        let place = cx.place(one);
-        let name = one.get_ref().to_ascii_lowercase();
-        if let Some(first) = known.get(&name) {
-            let title = format!("`{}` is listed twice", name.escape_debug());
-            cx.push(Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&place, first));
-        } else {
-            known.insert(name, place);
-        }
-    }
 }
 
 /// The names it takes, and those it redirects.
@@ -145,7 +126,8 @@ fn names(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
             cx.push(found.help("put the name they lead to first in `hosts`"));
         }
     }
-    each_once(cx, raw);
+    let written = raw.hosts.iter().chain(&raw.aliases);
+    cx.each_once(written.flat_map(|list| list.get_ref()));
     site.hosts.sort();
     site.hosts.dedup();
     site.aliases.retain(|alias| !site.hosts.contains(alias));
@@ -194,19 +176,20 @@ fn error_pages(cx: &mut Context<'_>, raw: &Named<Spanned<String>>) -> Vec<ErrorP
     let mut pages = Vec::new();
     for (key, leaf) in raw {
         let file = cx.file(leaf, FileRole::Page);
-        match key.get_ref().parse::<u16>() {
-            Ok(status @ 400..=599) => pages.push(ErrorPage { status, file }),
+        let digits = key.get_ref();
+        let is_plain = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        match digits.parse::<u16>() {
+            Ok(status @ 400..=599) if is_plain => pages.push(ErrorPage { status, file }),
             _ => {
                 let title = format!(
                     "`{}` is not a status of a failure",
                     key.get_ref().escape_debug()
                 );
-                cx.refuse(codes::OUT_OF_RANGE, title, key, "400 to 599");
+                cx.refuse(codes::OUT_OF_RANGE, title, key, "three digits, 400 to 599");
             }
         }
     }
     pages.sort_by_key(|page| page.status);
-    pages.dedup_by_key(|page| page.status);
     pages
 }
 
@@ -225,6 +208,9 @@ fn crossing(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
         _ => HostSent::Client,
     };
     let fields = (&s::SITE_REQUEST_FIELDS, &s::SITE_RESPONSE_FIELDS);
+    for list in [&raw.request_fields, &raw.response_fields] {
+        cx.each_once(list.iter().flat_map(|list| list.get_ref()));
+    }
     site.request_fields = cx.folded(&raw.request_fields, fields.0, value::is_token);
     site.response_fields = cx.folded(&raw.response_fields, fields.1, value::is_token);
     site.request_edits = edits(
@@ -262,6 +248,7 @@ fn edits(cx: &mut Context<'_>, raw: &raw::Edits, settings: [&Setting; 2]) -> Edi
         }
     }
     cx.not_empty(&raw.remove, remove);
+    cx.each_once(raw.remove.iter().flat_map(|list| list.get_ref()));
     Edits {
         set: all.into_iter().collect(),
         remove: cx

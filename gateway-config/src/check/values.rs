@@ -14,7 +14,7 @@ use crate::names;
 use crate::networks::{self, Networks};
 use crate::raw::{Leaf, List, Quantity};
 use crate::settings::{Kind, Setting};
-use crate::source::Placed;
+use crate::source::{Place, Placed};
 use crate::value;
 
 /// The networks of `[address_sets]`, by name.
@@ -104,6 +104,29 @@ impl Context<'_> {
             all.push(one.get_ref().as_str().into());
         }
         Some(all)
+    }
+
+    /// Refuses a text that stands among some twice, be it in another case.
+    pub(crate) fn each_once<'t>(&mut self, all: impl Iterator<Item = &'t Spanned<String>>) {
+        self.once(all, |text| text.to_ascii_lowercase());
+    }
+
+    /// Refuses a text that stands among some twice; equal are those that come to the same.
+    pub(crate) fn once<'t, K: Ord>(
+        &mut self,
+        all: impl Iterator<Item = &'t Spanned<String>>,
+        comes_to: impl Fn(&'t str) -> K,
+    ) {
+        let mut known: BTreeMap<K, Place> = BTreeMap::new();
+        for one in all {
+            let place = self.place(one);
+            if let Some(first) = known.get(&comes_to(one.get_ref())) {
+                let title = format!("`{}` is listed twice", one.get_ref().escape_debug());
+                self.push(Diagnostic::error(codes::DEFINED_TWICE, title).at_both(&place, first));
+            } else {
+                known.insert(comes_to(one.get_ref()), place);
+            }
+        }
     }
 
     /// A text that has to pass.
@@ -296,7 +319,14 @@ impl Context<'_> {
             Quantity::Text(text) if bare => value::duration_or_millis(text),
             Quantity::Text(text) => value::duration(text),
         };
-        let value = self.quantity(at, setting, read, "write \"5s\" or \"500ms\"")?;
+        let meant = match (quantity, &read) {
+            (Quantity::Text(text), Err(_)) => value::in_one_unit(text),
+            _ => None,
+        };
+        let cure = meant.map_or("write \"5s\" or \"500ms\"".to_owned(), |meant| {
+            format!("write \"{meant}\"")
+        });
+        let value = self.quantity(at, setting, read, &cure)?;
         let placed = Placed::new(value, self.place(at));
         time_in_range(setting, &placed, self.findings).then_some(placed)
     }
@@ -361,7 +391,7 @@ pub(crate) fn time_in_range(
     fits
 }
 
-fn out_of_range(setting: &Setting, place: &crate::source::Place) -> Diagnostic {
+fn out_of_range(setting: &Setting, place: &Place) -> Diagnostic {
     let (least, most) = match setting.short() {
         Kind::Duration { min, max, .. } => (value::write_duration(min), value::write_duration(max)),
         Kind::Size { min, max, .. } => (value::write_size(min), value::write_size(max)),

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::masking::HIDDEN;
 use crate::model::AccessLog;
 use crate::networks::Networks;
-use crate::secrets::HIDDEN;
 use crate::settings::{self as s, Setting};
 use crate::value;
 

@@ -103,7 +103,7 @@ fn bind(door: &FrontDoor, findings: &mut Findings) -> SocketAddr {
     let Some(listen) = &door.listen else {
         return DOOR_ADDRESS.parse().unwrap_or_else(|_| usual());
     };
-    let address = match value::listen_address(&listen.value) {
+    let address = match check::listen_address(&listen.value, true) {
         Ok(address) => address,
         Err(why) => {
             let title = format!(

@@ -63,6 +63,11 @@ impl Doubts {
         doubts
     }
 
+    /// Anything may have been defined where nobody could read it.
+    pub(crate) fn doubt_everything(&mut self) {
+        self.of_tables = true;
+    }
+
     /// Whether a finding may say no more than that something is misspelt.
     pub(crate) fn explain(&self, found: &Diagnostic) -> bool {
         let places = || found.labels.iter().map(|label| &label.place);

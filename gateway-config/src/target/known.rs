@@ -27,16 +27,33 @@ impl Facts for Known<'_> {
         self.lines(name).any(is_it)
     }
 
-    /// Source: RFC 6265 §4.2.1.
     fn has_cookie(&self, name: &str, value: Option<&str>) -> bool {
-        let pairs = self.lines("cookie").flat_map(|line| line.split(';'));
-        let mut cookies = pairs.filter_map(|pair| pair.trim_matches([' ', '\t']).split_once('='));
-        cookies.any(|(one, is)| one == name && value.is_none_or(|value| value == is))
+        has_cookie(self.lines("cookie").map(str::as_bytes), name, value)
     }
 
     fn client(&self) -> Option<IpAddr> {
         self.client
     }
+}
+
+/// Whether a cookie of this name stands in the lines of `Cookie`, with this value if one is given.
+///
+/// Source: RFC 6265 §4.2.1.
+pub fn has_cookie<'a>(
+    lines: impl Iterator<Item = &'a [u8]>,
+    name: &str,
+    value: Option<&str>,
+) -> bool {
+    let mut pairs = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    pairs.any(|pair| {
+        let mut parts = pair.trim_ascii().splitn(2, |byte| *byte == b'=');
+        match (parts.next(), parts.next()) {
+            (Some(one), Some(is)) => {
+                one == name.as_bytes() && value.is_none_or(|value| value.as_bytes() == is)
+            }
+            _ => false,
+        }
+    })
 }
 
 #[cfg(test)]

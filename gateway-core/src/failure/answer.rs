@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::{Failure, RetryAfter};
+use super::{Failure, RetryAfter, Unsent};
 
 /// What a client is told about a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +55,15 @@ impl Answer {
         };
         serde_json::to_string(&body)
             .unwrap_or_else(|_| format!(r#"{{"error":"","code":"{}"}}"#, self.code))
+    }
+
+    /// The HTML body: the same line, which holds nothing of a request.
+    #[must_use]
+    pub fn html(&self) -> String {
+        format!(
+            "<!doctype html><title>{}</title><p>{}</p>\n",
+            self.status, self.plain
+        )
     }
 
     /// The plain body: one line that names no node.
@@ -128,6 +137,10 @@ impl Failure {
             }
             Self::LineTooLong => too_large(414, "The request line is too long."),
             Self::Malformed { .. } => bad_request().closing(),
+            Self::MethodNotAllowed { .. } => {
+                Row::new(405, "method_not_allowed", "This method is not served here.")
+            }
+            Self::Misdirected => Row::new(421, "misdirected", "No site here has that name."),
             Self::NeverSent { .. } => unreachable_node(Outcome::NotSent),
             Self::NoHealthyNode => Row {
                 retry_after: Some(RetryAfter::ONE_SECOND),
@@ -137,8 +150,28 @@ impl Failure {
                     "The service is not available at this moment.",
                 )
             },
+            Self::NoSuchFile => Row::new(404, "no_such_file", "There is nothing here."),
             Self::NoSuchRoute => Row::new(404, "no_such_route", "There is nothing here."),
+            Self::NotLetIn => Row::new(
+                403,
+                "not_let_in",
+                "Clients from this address are not let in.",
+            ),
             Self::OutcomeUnknown(_) => unreachable_node(Outcome::Unknown),
+            Self::PreconditionFailed => Row::new(
+                412,
+                "precondition_failed",
+                "What is here is not what was asked for.",
+            ),
+            Self::RangeNotSatisfiable => Row::new(
+                416,
+                "range_not_satisfiable",
+                "There is nothing in that range.",
+            ),
+            Self::RateExceeded { retry_after } => Row {
+                retry_after: Some(retry_after.clone()),
+                ..Row::new(429, "rate_exceeded", "Too many requests; try again later.")
+            },
             Self::QueryRefused { .. } => bad_request(),
             Self::NoDescriptors | Self::QueueFull | Self::QueueWaitSpent => {
                 overloaded(RetryAfter::ONE_SECOND)
@@ -158,6 +191,48 @@ impl Failure {
                 )
             },
         }
+    }
+
+    /// The error type of `Proxy-Status` (RFC 9209 §2.3); `None` where the RFC has none for it, which
+    /// is so for most of what clients do wrong.
+    #[must_use]
+    pub fn proxy_error(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::AnswerLost(_) => "http_response_incomplete",
+            Self::AnswerStalled(..) | Self::BudgetSpent { .. } => "http_response_timeout",
+            Self::BodyMemory
+            | Self::BusyThenLost { .. }
+            | Self::NoDescriptors
+            | Self::QueueFull
+            | Self::QueueWaitSpent => "connection_limit_reached",
+            Self::BudgetSpentBefore { .. } => "connection_timeout",
+            Self::Draining | Self::NoHealthyNode => "destination_unavailable",
+            Self::Internal { .. } => "proxy_internal_error",
+            Self::Malformed { .. } | Self::UnknownCoding => "http_request_error",
+            Self::NeverSent { cause, .. } => match cause {
+                Unsent::Connect => "connection_refused",
+                Unsent::ConnectTimeout => "connection_timeout",
+                Unsent::Handshake => "tls_protocol_error",
+                Unsent::Refused => "connection_terminated",
+                Unsent::Resolve => "dns_error",
+            },
+            Self::NotLetIn | Self::RateExceeded { .. } => "http_request_denied",
+            Self::OutcomeUnknown(_) => "connection_terminated",
+            Self::Unreadable(_) => "http_protocol_error",
+            Self::BodyTooSlow
+            | Self::BodyTooLarge { .. }
+            | Self::ClientGone
+            | Self::FieldsTooLarge
+            | Self::HeadTooSlow
+            | Self::LineTooLong
+            | Self::MethodNotAllowed { .. }
+            | Self::Misdirected
+            | Self::NoSuchFile
+            | Self::NoSuchRoute
+            | Self::PreconditionFailed
+            | Self::QueryRefused { .. }
+            | Self::RangeNotSatisfiable => return None,
+        })
     }
 
     /// Whether a node may have carried the request out.
@@ -192,8 +267,15 @@ impl Failure {
             | Self::Internal { .. }
             | Self::LineTooLong
             | Self::Malformed { .. }
+            | Self::MethodNotAllowed { .. }
+            | Self::Misdirected
+            | Self::NoSuchFile
             | Self::NoSuchRoute
+            | Self::NotLetIn
+            | Self::PreconditionFailed
             | Self::QueryRefused { .. }
+            | Self::RangeNotSatisfiable
+            | Self::RateExceeded { .. }
             | Self::UnknownCoding
             | Self::Unreadable(_) => false,
         }

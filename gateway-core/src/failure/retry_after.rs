@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The value of a `Retry-After` field. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,16 @@ impl RetryAfter {
         let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         let fits = !text.is_empty() && text.len() <= 64;
         (is_plain && fits).then(|| Self(Text::Node(text.into())))
+    }
+
+    /// Whole seconds, rounded up; at least one.
+    #[must_use]
+    pub fn of(time: Duration) -> Self {
+        let more = u64::from(time.subsec_nanos() > 0);
+        match time.as_secs().saturating_add(more) {
+            0 | 1 => Self::ONE_SECOND,
+            seconds => Self(Text::Node(seconds.to_string().into())),
+        }
     }
 
     /// The value as it is written into the field.

@@ -19,6 +19,11 @@ type Row = (
     bool,
 );
 
+/// A failure that says nothing but what it is.
+fn plain(failure: Failure, status: u16, code: &'static str) -> Row {
+    (failure, status, code, None, None, false)
+}
+
 /// Every failure there is.
 fn table() -> Vec<Row> {
     let budget = Duration::from_secs(60);
@@ -50,13 +55,29 @@ fn table() -> Vec<Row> {
             false,
         ),
         (
-            Failure::NoSuchRoute,
-            404,
-            "no_such_route",
+            Failure::MethodNotAllowed { allow: "GET" },
+            405,
+            "method_not_allowed",
             None,
             None,
             false,
         ),
+        plain(Failure::NoSuchFile, 404, "no_such_file"),
+        plain(Failure::PreconditionFailed, 412, "precondition_failed"),
+        plain(Failure::RangeNotSatisfiable, 416, "range_not_satisfiable"),
+        plain(Failure::Misdirected, 421, "misdirected"),
+        plain(Failure::NotLetIn, 403, "not_let_in"),
+        (
+            Failure::RateExceeded {
+                retry_after: RetryAfter::of(Duration::from_millis(1001)),
+            },
+            429,
+            "rate_exceeded",
+            Some("2"),
+            None,
+            false,
+        ),
+        plain(Failure::NoSuchRoute, 404, "no_such_route"),
         (
             Failure::HeadTooSlow,
             408,

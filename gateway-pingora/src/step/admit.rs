@@ -2,17 +2,24 @@
 
 use std::sync::Arc;
 
+use gateway_config::FoundBy;
+use gateway_config::canonical::split_port;
+use http::{HeaderMap, HeaderValue};
 use pingora_core::{Error, ErrorType, Result};
 use pingora_proxy::Session;
 
 use crate::client::Client;
 use crate::ctx::{Admitted, Ctx};
+use crate::fields::authority;
+use crate::ids::{self, REQUEST_ID};
+use crate::origin::Origin;
 use crate::serving::Shared;
+use crate::site::ServedSite;
 
 /// Pins the snapshot's site for the life of the request, and gives the request its id.
 ///
 /// # Errors
-/// A session that did not come through our stream, or a listener without a site: faults of ours.
+/// A session that did not come through our stream: a fault of ours.
 pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Result<()> {
     let client = client(session)
         .ok_or_else(|| Error::explain(ErrorType::InternalError, "a session not made by us"))?;
@@ -20,17 +27,22 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
     session.set_ignore_info_resp(true);
 
     let serving = shared.serving.load();
-    let site = serving
+    let request = session.req_header();
+    let (host, _) = split_port(authority(session.req_header()));
+    let (site, by) = serving
         .sites(&client.listening.name)
-        .and_then(|sites| sites.of(|| host(session)))
-        .ok_or_else(|| Error::explain(ErrorType::InternalError, "a listener without a site"))?;
+        .and_then(|sites| sites.of(host))
+        .unwrap_or((&serving.nobody, FoundBy::Default));
 
     site.metrics.requests.inc();
-    let site = Arc::clone(site);
+    let listener = client.listening.settings();
+    let peer = client.peer.ip();
     ctx.admitted = Some(Admitted {
+        origin: Origin::of(&listener, peer, &request.headers),
+        id: id(site, &request.headers).unwrap_or_else(|| shared.ids.make()),
+        is_named: by != FoundBy::Default,
+        site: Arc::clone(site),
         client,
-        site,
-        id: shared.ids.make(),
     });
     Ok(())
 }
@@ -44,25 +56,8 @@ fn client(session: &Session) -> Option<Arc<Client>> {
         .map(Arc::clone)
 }
 
-/// The host asked for, lower case, without its port and one trailing dot (RFC 3986 §3.2.2).
-fn host(session: &Session) -> String {
-    let header = session.req_header();
-    let authority = match header.uri.authority() {
-        Some(authority) => authority.host(),
-        None => header
-            .headers
-            .get(http::header::HOST)
-            .and_then(|host| host.to_str().ok())
-            .unwrap_or(""),
-    };
-    let name = name(authority);
-    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
-}
-
-/// The host of an authority, without the port.
-pub(crate) fn name(authority: &str) -> &str {
-    match authority.rfind(':') {
-        Some(colon) if !authority.ends_with(']') => authority.get(..colon).unwrap_or(authority),
-        _ => authority,
-    }
+/// A client's own id, where all its fields travel.
+fn id(site: &ServedSite, fields: &HeaderMap) -> Option<HeaderValue> {
+    let id = fields.get(REQUEST_ID)?;
+    (site.request_fields.is_none() && ids::is_usable(id)).then(|| id.clone())
 }

@@ -3,29 +3,19 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use gateway_config::model::FailureStyle;
 use gateway_core::failure::Failure;
-use http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderName, HeaderValue,
-    RETRY_AFTER, TRANSFER_ENCODING, UPGRADE,
-};
-use http::{HeaderMap, Method, StatusCode, Version};
+use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING, UPGRADE};
+use http::{HeaderMap, StatusCode, Version};
 use pingora_core::{Error, Result};
 use pingora_http::ResponseHeader;
 use pingora_proxy::{FailToProxy, Session};
 
 use crate::clock;
 use crate::ctx::Ctx;
-use crate::fields::carried;
+use crate::fields::{accepts_html, answer_head, carried};
+use crate::ids::REQUEST_ID;
+use crate::made::Made;
 
-const OUTCOME: HeaderName = HeaderName::from_static("x-gateway-outcome");
-/// The id of the request, in every answer.
-pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// A body that is read to its end, unused, so that the connection can go on; in bytes.
-const LITTLE: u64 = 64 * 1024;
-/// How long that may take.
-const DRAIN: Duration = Duration::from_secs(5);
 /// How long a tunnel may be silent.
 const TUNNEL_IDLE: Duration = Duration::from_secs(600);
 
@@ -48,7 +38,7 @@ pub(crate) fn head(session: &mut Session, response: &mut ResponseHeader, ctx: &C
             fields.append(name.clone(), value.clone());
         }
     }
-    fields.insert(REQUEST_ID, admitted.id.clone());
+    admitted.dress(&mut fields);
     if response.status == StatusCode::SWITCHING_PROTOCOLS {
         admitted.client.tunnel();
         admitted.client.watch.silence(TUNNEL_IDLE, clock::now());
@@ -59,12 +49,7 @@ pub(crate) fn head(session: &mut Session, response: &mut ResponseHeader, ctx: &C
     } else {
         set_framing(session, response, &mut fields);
     }
-    // From plain parts, as in `send`.
-    let (mut parts, ()) = http::Response::new(()).into_parts();
-    parts.status = response.status;
-    parts.version = Version::HTTP_11;
-    parts.headers = fields;
-    *response = parts.into();
+    *response = answer_head(response.status, fields);
     Ok(())
 }
 
@@ -104,28 +89,19 @@ pub(crate) async fn refuse(session: &mut Session, ctx: &mut Ctx, failure: Failur
     ctx.failure = Some(failure.clone());
     if is_gone {
         session.set_keepalive(None);
-        return Ok(true);
+    } else {
+        write(session, ctx, &failure).await?;
     }
-    if ctx.is_leaving() {
-        session.set_keepalive(None);
-    } else if !failure.answer().close && is_soon_read(session) {
-        session.set_close_on_response_before_downstream_finish(false);
-        session.set_total_drain_timeout(Some(DRAIN));
-    }
-    write(session, ctx, &failure).await?;
     Ok(true)
 }
 
-/// Whether what the client still sends is little, and sure to come: then the connection goes on after
-/// it. A client that waits for a 100 may never send it (RFC 9110 §10.1.1).
-fn is_soon_read(session: &Session) -> bool {
-    let length = session
-        .get_header(CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok());
-    session.get_header(EXPECT).is_none()
-        && length
-            .and_then(|length| length.parse::<u64>().ok())
-            .is_some_and(|length| length <= LITTLE)
+/// Answers without a node.
+///
+/// # Errors
+/// When the client cannot be written to.
+pub(crate) async fn made(session: &mut Session, ctx: &Ctx, made: Made) -> Result<bool> {
+    made.send(session, ctx.admitted()?).await?;
+    Ok(true)
 }
 
 /// Answers with the failure the tries have ended in; or cuts an answer that had begun, so that the
@@ -166,44 +142,7 @@ pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) ->
 
 async fn write(session: &mut Session, ctx: &Ctx, failure: &Failure) -> Result<()> {
     let admitted = ctx.admitted()?;
-    let (head, body) = of_failure(failure, admitted.site.site.failures, &admitted.id)?;
-    if failure.answer().close {
-        session.set_keepalive(None);
-    }
-    let is_head = session.req_header().method == Method::HEAD;
-    session
-        .write_response_header(Box::new(head), is_head)
-        .await?;
-    if !is_head {
-        session.write_response_body(Some(body), true).await?;
-    }
-    Ok(())
-}
-
-/// A failure as it is sent.
-///
-/// # Errors
-/// Only when a value we made is no field value, which is a fault of ours.
-pub(crate) fn of_failure(
-    failure: &Failure,
-    style: FailureStyle,
-    id: &HeaderValue,
-) -> Result<(ResponseHeader, Bytes)> {
-    let answer = failure.answer();
-    let (kind, body) = match style {
-        FailureStyle::Json => ("application/json", answer.json()),
-        FailureStyle::Text => ("text/plain; charset=utf-8", answer.text()),
-    };
-    let mut head = ResponseHeader::build_no_case(answer.status, Some(8))?;
-    head.insert_header(CONTENT_TYPE, HeaderValue::from_static(kind))?;
-    head.insert_header(CONTENT_LENGTH, HeaderValue::from(body.len()))?;
-    head.insert_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))?;
-    if let Some(after) = &answer.retry_after {
-        head.insert_header(RETRY_AFTER, after.as_str())?;
-    }
-    if let Some(outcome) = answer.outcome {
-        head.insert_header(OUTCOME, HeaderValue::from_static(outcome.as_str()))?;
-    }
-    head.insert_header(REQUEST_ID, id.clone())?;
-    Ok((head, Bytes::from(body)))
+    let accepts_html = accepts_html(&session.req_header().headers);
+    let made = Made::failure(failure, &admitted.site, accepts_html);
+    made.send(session, admitted).await
 }

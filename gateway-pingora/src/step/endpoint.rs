@@ -4,25 +4,20 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use gateway_config::Endpoint;
 use gateway_core::node::NodeView;
-use http::Method;
-use http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER,
-};
+use http::StatusCode;
+use http::header::{HeaderValue, RETRY_AFTER};
 use pingora_core::Result;
-use pingora_http::ResponseHeader;
 use pingora_proxy::Session;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::clock;
 use crate::ctx::{Admitted, Ctx};
+use crate::made::Made;
 use crate::pools::LivePool;
 use crate::serving::Shared;
-
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers.
 ///
@@ -46,26 +41,13 @@ pub(crate) async fn run(
         Endpoint::Metrics => (200, "text/plain; version=0.0.4", metrics(admitted, pool)),
         Endpoint::Ready => ready(shared, pool),
     };
-    let mut head = ResponseHeader::build_no_case(status, Some(8))?;
-    head.insert_header(CONTENT_TYPE, HeaderValue::from_static(kind))?;
-    head.insert_header(CONTENT_LENGTH, HeaderValue::from(body.len()))?;
-    head.insert_header(CACHE_CONTROL, HeaderValue::from_static("no-store"))?;
-    head.insert_header(REQUEST_ID, admitted.id.clone())?;
-    if status == 503 {
-        head.insert_header(RETRY_AFTER, HeaderValue::from_static("1"))?;
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut made = Made::passing(status, HeaderValue::from_static(kind), body.into());
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        made.fields
+            .insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
-    if admitted.client.drain.is_on() {
-        session.set_keepalive(None);
-    }
-    let is_head = session.req_header().method == Method::HEAD;
-    session
-        .write_response_header(Box::new(head), is_head)
-        .await?;
-    if !is_head {
-        session
-            .write_response_body(Some(Bytes::from(body)), true)
-            .await?;
-    }
+    made.send(session, admitted).await?;
     Ok(true)
 }
 

@@ -41,9 +41,9 @@ pub(crate) fn run(shared: &Shared, session: &Session, ctx: &mut Ctx) {
         let node = ctx.asked.last.as_ref();
         shared.access_log.write(&AccessLine {
             id: admitted.id.to_str().unwrap_or_default(),
-            client: admitted.client.peer.ip().to_canonical(),
+            client: admitted.origin.client,
             listener: &admitted.client.listening.name,
-            site: Some(&admitted.site.site.name),
+            site: Some(&*admitted.site.site.name).filter(|name| !name.is_empty()),
             method: Some(request.method.as_str()),
             path: Some(&path),
             protocol: Some(protocol(request.version)),
@@ -51,7 +51,7 @@ pub(crate) fn run(shared: &Shared, session: &Session, ctx: &mut Ctx) {
             bytes_in,
             bytes_out,
             seconds: took.as_secs_f64(),
-            route: ctx.routed.as_ref().map(|routed| &*routed.route),
+            route: ctx.route.as_deref(),
             pool: ctx.routed.as_ref().map(|routed| &*routed.pool.pool.name),
             node: node.map(|node| &**node.name()),
             addr: node.map(|node| &**node.addr()),

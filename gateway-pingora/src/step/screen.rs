@@ -1,28 +1,47 @@
-//! Step 2: is the request well formed for us? HTTP/1 heads have passed the gate; those of HTTP/2
-//! are held to the same limits here.
+//! Step 2: is the request one for us? HTTP/1 heads have passed the gate; those of HTTP/2 are held to
+//! the same limits here.
 
 use gateway_core::failure::Failure;
-use http::Version;
+use http::header::HOST;
+use http::{HeaderMap, Version};
+use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
-use crate::ctx::Ctx;
+use crate::ctx::{Admitted, Ctx};
+use crate::fields::{Nominated, is_about_the_client};
 
-/// Lets a request pass that keeps the limits of its listener.
+/// Lets a request pass that keeps the limits of its listener and is for a site that takes the client.
 ///
 /// # Errors
-/// [`Failure::LineTooLong`] or [`Failure::FieldsTooLarge`].
-///
-/// Source: RFC 9113 §10.5.1.
+/// [`Failure::LineTooLong`], [`Failure::FieldsTooLarge`], [`Failure::Malformed`];
+/// [`Failure::Misdirected`], [`Failure::NotLetIn`], [`Failure::RateExceeded`].
 pub(crate) fn run(session: &Session, ctx: &Ctx) -> Result<(), Failure> {
-    let request = session.req_header();
-    let Some(admitted) = ctx
-        .admitted
-        .as_ref()
-        .filter(|_| request.version == Version::HTTP_2)
-    else {
-        return Ok(());
+    let Some(admitted) = &ctx.admitted else {
+        return Err(Failure::NoSuchRoute);
     };
+    let request = session.req_header();
+    if request.version == Version::HTTP_2 {
+        keeps_limits(admitted, request)?;
+        has_one_authority(request)?;
+    }
+    let site = &admitted.site.site;
+    if site.name.is_empty() {
+        return Err(Failure::Misdirected);
+    }
+    if site.request_fields.is_none() {
+        leaves_ours(&request.headers)?;
+    }
+    let networks = site.allow_from.as_ref();
+    if networks.is_some_and(|networks| !networks.contains(admitted.origin.client)) {
+        return Err(Failure::NotLetIn);
+    }
+    admitted
+        .site
+        .count(None, admitted.origin.client, ctx.started)
+}
 
+/// Source: RFC 9113 §10.5.1.
+fn keeps_limits(admitted: &Admitted, request: &RequestHeader) -> Result<(), Failure> {
     let settings = admitted.client.listening.settings();
     let limits = &settings.head;
     // As long as the same request would be in HTTP/1: line breaks, separators and the version.
@@ -40,4 +59,46 @@ pub(crate) fn run(session: &Session, ctx: &Ctx) -> Result<(), Failure> {
         return Err(Failure::FieldsTooLarge);
     }
     Ok(())
+}
+
+/// RFC 9113 §8.3.1: what `Host` says beside `:authority` is the same; RFC 3986 §6.2.3: a port that is
+/// the usual one, or empty, says nothing.
+fn has_one_authority(request: &RequestHeader) -> Result<(), Failure> {
+    let mut hosts = request.headers.get_all(HOST).iter();
+    let host = match (hosts.next(), hosts.next()) {
+        (None, _) => None,
+        (Some(host), None) => Some(host.to_str().map_err(|_| two_authorities())?),
+        (Some(_), Some(_)) => return Err(two_authorities()),
+    };
+    let bare = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        let usual = [":443", ":80", ":"].into_iter();
+        let mut cut = usual.filter_map(|port| text.strip_suffix(port).map(str::to_owned));
+        cut.next().unwrap_or(text)
+    };
+    match (request.uri.authority(), host) {
+        (Some(authority), Some(host)) if bare(authority.as_str()) != bare(host) => {
+            Err(two_authorities())
+        }
+        (None, None) => Err(Failure::Malformed {
+            because: "a request must name its authority",
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn two_authorities() -> Failure {
+    Failure::Malformed {
+        because: "Host and :authority differ",
+    }
+}
+
+/// A client cannot have fields taken out that speak of itself.
+fn leaves_ours(fields: &HeaderMap) -> Result<(), Failure> {
+    match Nominated::of(fields).any(is_about_the_client) {
+        true => Err(Failure::Malformed {
+            because: "Connection names a field that does not end with this connection",
+        }),
+        false => Ok(()),
+    }
 }

@@ -3,12 +3,15 @@
 //!
 //! Source: RFC 9110 §7.6; RFC 9112 §3.2, §6.
 
+use std::net::{IpAddr, SocketAddr};
+
 use bytes::Bytes;
 use gateway_config::model::{Body, ForwardedFor, HostSent};
 use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE, VIA,
+    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderName, HeaderValue,
+    TRANSFER_ENCODING, UPGRADE, VIA,
 };
 use http::{HeaderMap, Method, Uri, Version};
 use pingora_core::{Error, ErrorType, OrErr, Result};
@@ -18,14 +21,15 @@ use pingora_proxy::Session;
 use crate::clock;
 use crate::connections_out::{ConnectionsOut, Found};
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
-use crate::fields::carried;
+use crate::fields::{authority, carried, is_about_the_client};
+use crate::ids::REQUEST_ID;
 
 /// What is set whatever the client sent.
 pub(crate) static SET: [HeaderName; 5] = [HOST, VIA, FORWARDED_FOR, FORWARDED_PROTO, REQUEST_ID];
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What is wrong when a value we made is not one.
 const FAULT: ErrorType = ErrorType::InternalError;
@@ -68,10 +72,12 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     for (name, value) in carried(&client.headers, listed).filter(|(name, _)| !is_ours(name)) {
         fields.append(name.clone(), value.clone());
     }
+    join_cookies(client, &mut fields);
     let buffered = ctx.body.as_ref().map(|body| body.bytes.len());
     set_framing(client, buffered, routed, &mut fields);
     set_connection(client, ctx.attempt.as_ref(), routed, &mut fields);
     set_forwarding(client, admitted, &mut fields)?;
+    admitted.site.request_edits.change(&mut fields);
     let asks_to_upgrade = fields.contains_key(UPGRADE);
 
     let (mut parts, ()) = http::Request::new(()).into_parts();
@@ -131,16 +137,24 @@ fn begin_to_wait(ctx: &mut Ctx) {
     }
 }
 
-/// Fields that are always made here.
+/// Fields that are always made here: those about the client, and the length.
 pub(crate) fn is_ours(name: &HeaderName) -> bool {
-    [
-        HOST,
-        CONTENT_LENGTH,
-        FORWARDED_FOR,
-        FORWARDED_PROTO,
-        REQUEST_ID,
-    ]
-    .contains(name)
+    *name == CONTENT_LENGTH || is_about_the_client(name.as_str().as_bytes())
+}
+
+/// RFC 9113 §8.2.3: cookies that HTTP/2 carried in several fields are one in HTTP/1.
+fn join_cookies(client: &RequestHeader, fields: &mut HeaderMap) {
+    if client.version != Version::HTTP_2 || fields.get_all(COOKIE).iter().nth(1).is_none() {
+        return;
+    }
+    let crumbs: Vec<&[u8]> = fields
+        .get_all(COOKIE)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if let Ok(joined) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..])) {
+        fields.insert(COOKIE, joined);
+    }
 }
 
 fn host(
@@ -148,13 +162,13 @@ fn host(
     attempt: Option<&Attempt>,
     admitted: &Admitted,
 ) -> Result<HeaderValue> {
-    let authority = client.uri.authority().map(http::uri::Authority::as_str);
-    let made = match (admitted.site.site.host, client.headers.get(HOST), authority) {
+    let site = &admitted.site.site;
+    let made = match (site.host, client.headers.get(HOST), authority(client)) {
         (HostSent::Client, Some(host), _) => return Ok(host.clone()),
-        (HostSent::Client, None, Some(authority)) => authority,
-        (HostSent::Client, None, None) | (HostSent::Node, _, _) => {
+        (HostSent::Node, _, _) | (HostSent::Client, None, "") => {
             attempt.map_or("", |attempt| attempt.slot.node().addr())
         }
+        (HostSent::Client, None, authority) => authority,
     };
     HeaderValue::from_str(made).or_err(FAULT, "the host")
 }
@@ -219,25 +233,63 @@ fn set_forwarding(
     // RFC 9110 §7.6.3: what earlier hops wrote stays in front, where it is carried at all.
     fields.append(VIA, HeaderValue::from_static(via));
     fields.insert(REQUEST_ID, admitted.id.clone());
-    let is_tls = admitted.client.listening.is_tls();
-    let proto = if is_tls { "https" } else { "http" };
-    fields.insert(FORWARDED_PROTO, HeaderValue::from_static(proto));
-    let hops = match admitted.site.site.forwarded_for {
-        ForwardedFor::Append => after_all_lines(&client.headers, &admitted.client.address)?,
-        ForwardedFor::Replace => admitted.client.address.clone(),
+    let (site, peer) = (&admitted.site.site, &admitted.client.address);
+    let believed = admitted.origin.is_trusted || site.forwarded_for == ForwardedFor::Append;
+    let hops = match believed {
+        true => after_all_lines(&client.headers, &FORWARDED_FOR, b", ", peer.as_bytes())?,
+        false => peer.clone(),
     };
     fields.insert(FORWARDED_FOR, hops);
+    let proto = if admitted.origin.is_https {
+        "https"
+    } else {
+        "http"
+    };
+    fields.insert(FORWARDED_PROTO, HeaderValue::from_static(proto));
+    if admitted.site.request_fields.is_some() {
+        return Ok(());
+    }
+    let host = authority(client);
+    let told = client.headers.get(FORWARDED_HOST);
+    let told = told.filter(|_| admitted.origin.is_trusted).cloned();
+    if let Some(host) = told.or_else(|| HeaderValue::from_str(host).ok()) {
+        fields.insert(FORWARDED_HOST, host);
+    }
+    let own = forwarded(admitted.client.peer, host, proto);
+    let line = match admitted.origin.is_trusted {
+        true => after_all_lines(&client.headers, &FORWARDED, b", ", own.as_bytes())?,
+        false => HeaderValue::from_str(&own).or_err(FAULT, "the forwarded element")?,
+    };
+    fields.insert(FORWARDED, line);
     Ok(())
 }
 
-/// Everything the client sent, in order, however many lines it was, and then the peer.
-fn after_all_lines(fields: &HeaderMap, peer: &HeaderValue) -> Result<HeaderValue> {
-    let mut hops = Vec::new();
-    let lines = fields.get_all(FORWARDED_FOR).iter();
-    for line in lines.filter(|line| !line.is_empty()) {
-        hops.extend_from_slice(line.as_bytes());
-        hops.extend_from_slice(b", ");
+/// RFC 7239 §4 to §6: an IPv6 address, and whatever has a colon, is quoted.
+fn forwarded(peer: SocketAddr, host: &str, proto: &str) -> String {
+    let node = match peer.ip().to_canonical() {
+        IpAddr::V4(address) => format!("for={address}"),
+        IpAddr::V6(address) => format!("for=\"[{address}]\""),
+    };
+    let is_quotable = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
+    match !host.is_empty() && host.bytes().all(is_quotable) {
+        true => format!("{node};host=\"{host}\";proto={proto}"),
+        false => format!("{node};proto={proto}"),
     }
-    hops.extend_from_slice(peer.as_bytes());
-    HeaderValue::from_bytes(&hops).or_err(FAULT, "the forwarded addresses")
+}
+
+/// Everything the client sent, in order, however many lines it was, and then one more.
+fn after_all_lines(
+    fields: &HeaderMap,
+    name: &HeaderName,
+    between: &[u8],
+    last: &[u8],
+) -> Result<HeaderValue> {
+    let mut all = Vec::new();
+    let lines = fields.get_all(name).iter();
+    for line in lines.filter(|line| !line.is_empty()) {
+        all.extend_from_slice(line.as_bytes());
+        all.extend_from_slice(between);
+    }
+    all.extend_from_slice(last);
+    HeaderValue::from_bytes(&all).or_err(FAULT, "what was forwarded")
 }

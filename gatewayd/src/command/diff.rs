@@ -51,7 +51,7 @@ fn load(given: &Given) -> Option<Snapshot> {
     }
 }
 
-fn text(changes: &[ChangedSetting]) -> String {
+pub(super) fn text(changes: &[ChangedSetting]) -> String {
     let mut text = String::new();
     let mut last = None;
     for one in changes {
@@ -71,7 +71,7 @@ fn text(changes: &[ChangedSetting]) -> String {
     text
 }
 
-fn document(changes: &[ChangedSetting]) -> String {
+pub(super) fn document(changes: &[ChangedSetting]) -> String {
     let all: Vec<serde_json::Value> = changes
         .iter()
         .map(|one| {
@@ -120,14 +120,14 @@ mod tests {
         let new = PLAIN.replace(":80", ":82") + "keep_idle = \"9s\"\nqueue_wait = \"1s\"\n";
         let changes = between(
             &snapshot(PLAIN),
-            &snapshot(&format!("{new}[logs]\naccess = \"off\"\n")),
+            &snapshot(&format!("{new}[logs]\nlevel = \"debug\"\n")),
         );
         assert_eq!(
             text(&changes),
             "at once:\n  ~ pools.p.queue_wait: \"5s\" → \"1s\"\n\n\
              new connections:\n  ~ pools.p.keep_idle: \"4s\" → \"9s\"\n\n\
              rebind:\n  ~ listeners.a.bind: \"127.0.0.1:80\" → \"127.0.0.1:82\"\n\n\
-             restart:\n  ~ logs.access: \"stdout\" → \"off\"\n"
+             restart:\n  ~ logs.level: \"info\" → \"debug\"\n"
         );
         assert!(document(&changes).contains("\"cost\": \"new connections\""));
     }

@@ -35,7 +35,7 @@ pub(super) fn run(effective: Effective) -> Exit {
 
 /// The text, and behind each setting where it was written; without secrets in it, it is still the
 /// same configuration.
-fn annotated(loaded: &Loaded, sources: &Sources) -> String {
+pub(super) fn annotated(loaded: &Loaded, sources: &Sources) -> String {
     let origins = Origins::read(&loaded.origin, sources);
     let is_flags = loaded.origin.texts().next().is_none();
     let mut text = String::new();

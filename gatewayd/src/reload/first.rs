@@ -10,9 +10,9 @@ use std::num::NonZeroU16;
 
 use gateway_config::model::Model;
 use gateway_pingora::Options;
-use tracing_appender::non_blocking::NonBlocking;
 
 use super::*;
+use crate::access_file::Opened;
 use crate::origin::Outcome;
 use crate::state::Found;
 
@@ -96,13 +96,6 @@ impl Start {
 }
 
 impl First {
-    /// What is served first, if nothing keeps it from that.
-    pub(crate) fn model(&self) -> Option<&Model> {
-        self.candidates
-            .first()
-            .map(|one| one.loaded.snapshot.model())
-    }
-
     /// What somebody should know about it.
     pub(crate) fn warnings(&self) -> Option<Findings> {
         self.candidates.first().map(|one| Findings {
@@ -117,15 +110,23 @@ impl First {
     /// Why the last one could not be.
     pub(crate) fn starts(
         mut self,
-        access_log: Option<&NonBlocking>,
+        access_log: &Arc<AccessFile>,
         inherited: &[TcpListener],
     ) -> Result<Arc<Reload>, Refused> {
         let mut refused = Refused::NothingBefore;
         for candidate in std::mem::take(&mut self.candidates) {
             let number = candidate.number(self.last, self.before.as_ref());
             let snapshot = Arc::new(candidate.loaded.snapshot.clone().with_number(number));
+            let log = match access_log.next(&snapshot.model().access_log) {
+                Ok(log) => log,
+                Err(why) => {
+                    refused = Refused::of_access_log(&why, &candidate.loaded, &candidate.sources);
+                    self.not_as_said.push(refused.to_string());
+                    continue;
+                }
+            };
             let options = Options {
-                access_log: access_log.cloned(),
+                access_log: log.as_ref().and_then(Opened::writer),
                 workers: self.overrides.workers.and_then(NonZeroU16::new),
                 drained: self.overrides.drained.iter().cloned().collect(),
                 inherited: inherited
@@ -134,7 +135,10 @@ impl First {
                     .collect(),
             };
             match Engine::start(snapshot, options) {
-                Ok(engine) => return Ok(self.runs(candidate, engine)),
+                Ok(engine) => {
+                    log.into_iter().for_each(|log| access_log.turn_to(log));
+                    return Ok(self.runs(candidate, engine, access_log));
+                }
                 Err(fault) => {
                     refused = Refused::of_fault(fault, &candidate.loaded, &candidate.sources);
                     self.not_as_said.push(refused.to_string());
@@ -144,7 +148,12 @@ impl First {
         Err(refused)
     }
 
-    fn runs(mut self, candidate: Candidate, engine: Engine) -> Arc<Reload> {
+    fn runs(
+        mut self,
+        candidate: Candidate,
+        engine: Engine,
+        access_log: &Arc<AccessFile>,
+    ) -> Arc<Reload> {
         say_where(&engine);
         let (at, snapshot) = (clock::wall(), engine.snapshot());
         let (number, hash) = (snapshot.number(), snapshot.hash().to_owned());
@@ -175,6 +184,7 @@ impl First {
         let last = self.last.max(number);
         Arc::new(Reload {
             engine: Arc::new(engine),
+            access_log: Arc::clone(access_log),
             state: self.state,
             who,
             turn: Arc::new(tokio::sync::Mutex::new(Turn {
@@ -191,6 +201,7 @@ impl First {
                 overrides: self.overrides,
                 not_as_said: self.not_as_said,
                 not_kept,
+                not_remembered: None,
                 refusal: None,
             }),
             events: broadcast::Sender::new(EVENTS),

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use gateway_config::Snapshot;
 
 use super::bundle;
+use super::took::Took;
 use crate::cli::Given;
 use crate::origin::{Document, Outcome};
 
@@ -43,6 +44,8 @@ pub(crate) struct Said {
     /// The documents it was read from, where those are to be kept and read again; otherwise the
     /// snapshot is kept as it is.
     pub(crate) documents: Option<Vec<Document>>,
+    /// How long that took, and what comes after it.
+    pub(super) took: Took,
 }
 
 /// A configuration out of files or flags.
@@ -76,9 +79,18 @@ impl std::fmt::Display for Who {
 impl Said {
     /// What these documents say.
     pub(crate) fn of(documents: Vec<Document>) -> Self {
+        let read = || Outcome::of(&documents).with_files();
+        Self::read(read, Some(documents.clone()))
+    }
+
+    fn read(read: impl FnOnce() -> Outcome, documents: Option<Vec<Document>>) -> Self {
+        let mut took = Took::begins();
+        let outcome = read();
+        took.ends("read");
         Said {
-            outcome: Outcome::of(&documents).with_files(),
-            documents: Some(documents),
+            outcome,
+            documents,
+            took,
         }
     }
 
@@ -103,10 +115,7 @@ impl Owner for Written {
     }
 
     fn says(&self) -> Said {
-        Said {
-            outcome: self.0.load_with_files(),
-            documents: None,
-        }
+        Said::read(|| self.0.load_with_files(), None)
     }
 
     fn is_told(&mut self, _: &[Document]) -> bool {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use gateway_config::{Diagnostic, Loaded, Origins, Sources, codes};
 use gateway_pingora::Fault;
 
+use crate::access_file::AccessError;
 use crate::render;
 use crate::state::StateError;
 
@@ -97,21 +98,32 @@ impl Refused {
                 source,
             } => {
                 let title = format!("listener `{listener}`: {addr} cannot be bound: {source}");
-                let path = ["listeners", &**listener, "bind"].map(str::to_owned);
                 let found = Diagnostic::error(codes::NOT_BOUND, title);
-                match Origins::read(&loaded.origin, sources).nearest(&path) {
+                let path = ["listeners", &**listener, "bind"].map(str::to_owned);
+                let origins = Origins::read(&loaded.origin, sources);
+                let written = origins.text(&path, &addr.to_string());
+                match written.or_else(|| origins.nearest(&path)) {
                     Some(place) => found.at(place, "asked for here"),
                     None => found,
                 }
+            }
+            Fault::ErrorPage { site, status, .. } => {
+                let found = Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string());
+                let path = ["sites", site, "error_pages", &status.to_string()];
+                asked_for_at(found, &path, loaded, sources)
+            }
+            Fault::Folder { site, route, .. } => {
+                let found = Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string());
+                let path = ["sites", site, "routes", route, "files"];
+                asked_for_at(found, &path, loaded, sources)
             }
             Fault::Certificate { .. } => {
                 Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string())
             }
             Fault::NotServed { .. } => Diagnostic::error(codes::NOT_SERVED, fault.to_string()),
-            Fault::Metric(_)
-            | Fault::NeedsRestart { .. }
-            | Fault::Unknown { .. }
-            | Fault::Worker(_) => return Self::Fault(fault),
+            Fault::Metric(_) | Fault::Unknown { .. } | Fault::Worker(_) => {
+                return Self::Fault(fault);
+            }
         };
         if let Fault::Bind { source, .. } = &fault
             && source.kind() == std::io::ErrorKind::AddrInUse
@@ -122,6 +134,31 @@ impl Refused {
             found: vec![found],
             sources: sources.clone(),
         })
+    }
+}
+
+impl Refused {
+    /// The access log cannot be written where it should be.
+    pub(super) fn of_access_log(why: &AccessError, loaded: &Loaded, sources: &Sources) -> Self {
+        let found = Diagnostic::error(codes::UNREADABLE_FILE, why.to_string());
+        Self::Configuration(Findings {
+            found: vec![asked_for_at(found, &["logs", "access"], loaded, sources)],
+            sources: sources.clone(),
+        })
+    }
+}
+
+/// A finding at the place of a setting, where the setting is in a file.
+fn asked_for_at(
+    found: Diagnostic,
+    path: &[&str],
+    loaded: &Loaded,
+    sources: &Sources,
+) -> Diagnostic {
+    let path: Vec<String> = path.iter().map(|&part| part.to_owned()).collect();
+    match Origins::read(&loaded.origin, sources).nearest(&path) {
+        Some(place) => found.at(place, "asked for here"),
+        None => found,
     }
 }
 

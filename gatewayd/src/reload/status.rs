@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use gateway_pingora::Applied;
 
 use super::refused::{Findings, Refused};
+use super::took::Took;
 use crate::state::Overrides;
 
 /// What the process says of its own state.
@@ -18,6 +19,8 @@ pub(crate) struct Status {
     pub(crate) not_as_said: Vec<String>,
     /// Why what is served would not outlive the process.
     pub(crate) not_kept: Option<String>,
+    /// Why what was told to the process would not outlive it.
+    pub(crate) not_remembered: Option<String>,
     /// The last refusal.
     pub(crate) refusal: Option<Refusal>,
 }
@@ -57,6 +60,8 @@ pub(crate) struct Change {
     pub(crate) is_unchanged: bool,
     /// What came of it in the data plane.
     pub(crate) applied: Applied,
+    /// How long its parts took.
+    pub(crate) took: Took,
     /// What somebody should know.
     pub(crate) warnings: Findings,
 }
@@ -78,6 +83,7 @@ impl Status {
         self.not_as_said
             .iter()
             .chain(&self.not_kept)
+            .chain(&self.not_remembered)
             .cloned()
             .collect()
     }

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use gateway_pingora::explain;
+use gateway_config::canonical::split_port;
 
 use super::Odd;
 use crate::proto::config::{Header, TraceRequest};
@@ -78,7 +78,7 @@ impl Asked {
 
     /// The name a site is looked for under.
     pub(super) fn host(&self) -> &str {
-        explain::host(&self.authority)
+        split_port(&self.authority).0
     }
 }
 

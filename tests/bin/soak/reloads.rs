@@ -1,7 +1,10 @@
 //! Every kind of reload, and what may follow from each.
 
+use gateway_tests::state_dir::Fault;
+
 use crate::dice::Dice;
 use crate::house::House;
+use crate::running::Running;
 use crate::scene::Scene;
 use crate::shape::{Shape, Side};
 use crate::weather::Cause;
@@ -19,6 +22,8 @@ pub(crate) enum Reload {
     GarbageCertificate,
     /// The side listener moves to another port.
     Moves,
+    /// The state directory takes nothing, and is well again.
+    NotKept,
     /// A new listener is on an address that somebody has.
     PortInUse,
     /// The side listener has another name on the same address.
@@ -36,7 +41,7 @@ pub(crate) enum Reload {
 }
 
 /// Each as often as it comes in one round.
-const ROUND: [Reload; 17] = [
+const ROUND: [Reload; 18] = [
     Reload::Settings,
     Reload::Settings,
     Reload::Settings,
@@ -54,10 +59,11 @@ const ROUND: [Reload; 17] = [
     Reload::BrokenText,
     Reload::PortInUse,
     Reload::GarbageCertificate,
+    Reload::NotKept,
 ];
 
 /// A round in an order of its own.
-pub(crate) fn round(dice: &mut Dice) -> [Reload; 17] {
+pub(crate) fn round(dice: &mut Dice) -> [Reload; 18] {
     let mut round = ROUND;
     dice.shuffle(&mut round);
     round
@@ -96,7 +102,7 @@ impl Reload {
             Effect::None => {}
         }
         let under_way = scene.weather.begins(format!("reload {this:?}"), cause);
-        let said = this.apply(&next, house);
+        let said = this.apply(&next, house, dice);
         drop(under_way);
         scene.ledger.did(&format!("reload {this:?}"));
         if !said.starts_with(expected) {
@@ -112,7 +118,7 @@ impl Reload {
             .side_is(side.map(|side| (side.addr, side.is_tls)));
     }
 
-    fn apply(self, next: &Shape, house: &mut House) -> String {
+    fn apply(self, next: &Shape, house: &mut House, dice: &mut Dice) -> String {
         match self {
             Reload::BrokenText => house.gateway.reloads("[listeners.front\nbind = 7\n"),
             Reload::GarbageCertificate => {
@@ -120,6 +126,10 @@ impl Reload {
                 let said = house.gateway.reloads(&next.text());
                 house.certificate_is_good(true);
                 said
+            }
+            Reload::NotKept => {
+                let fault = *dice.one_of(&[Fault::Active, Fault::Snapshots]);
+                not_kept(fault, &next.text(), &mut house.gateway)
             }
             _ => house.gateway.reloads(&next.text()),
         }
@@ -152,7 +162,7 @@ impl Reload {
             }
             (Reload::WideOrNarrow, Some(side)) => side.is_wide = !side.is_wide,
             (Reload::PortInUse, _) => next.taken = house.taken.local_addr().ok(),
-            (Reload::Settings | Reload::GarbageCertificate, _) => next.turn += 1,
+            (Reload::Settings | Reload::GarbageCertificate | Reload::NotKept, _) => next.turn += 1,
             (Reload::Workers, _) => {
                 let step = 1 + u16::try_from(dice.below(2)).unwrap_or_default();
                 next.workers = (next.workers - 1 + step) % 3 + 1;
@@ -176,5 +186,23 @@ impl Reload {
             Reload::Renames | Reload::WideOrNarrow => Effect::Leaves,
             _ => Effect::None,
         }
+    }
+}
+
+/// Reloads while nothing can be kept, and once more when it can: what came of it, or what was not said
+/// or not over.
+fn not_kept(fault: Fault, text: &str, gateway: &mut Running) -> String {
+    fault.begins(&gateway.state);
+    let said = gateway.reloads(text);
+    let during = gateway.degraded();
+    fault.ends(&gateway.state);
+    let again = gateway.reloads(text);
+    let after = gateway.degraded();
+    match during.contains("cannot be written") && again.starts_with("unchanged") && after.is_empty()
+    {
+        true => said,
+        false => format!(
+            "not as it should be: {said}, {fault:?}: degraded `{during}`, then {again}, degraded `{after}`"
+        ),
     }
 }

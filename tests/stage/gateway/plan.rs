@@ -167,8 +167,20 @@ impl Plan {
 
     /// Gives the process so many descriptors and no more.
     #[must_use]
-    pub fn with_descriptors(mut self, most: u32) -> Self {
-        let limit = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+    pub fn with_descriptors(self, most: u32) -> Self {
+        self.after_saying(&format!("ulimit -n {most}"))
+    }
+
+    /// Lets the process write files of so many blocks of 512 bytes and no more; what goes on beyond it
+    /// fails as on a disk that is full.
+    #[must_use]
+    pub fn with_files_up_to(self, blocks: u32) -> Self {
+        self.after_saying(&format!("trap '' XFSZ; ulimit -f {blocks}"))
+    }
+
+    /// Starts it from a shell that has been told this.
+    fn after_saying(mut self, words: &str) -> Self {
+        let limit = format!("{words}; exec \"$0\" \"$@\"");
         let program = std::mem::replace(&mut self.program, "sh".into());
         let start = std::mem::take(&mut self.start);
         self.start = vec!["-c".into(), limit.into(), program.into()];

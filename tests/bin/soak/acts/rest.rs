@@ -7,7 +7,7 @@ use gateway_tests::wait;
 use crate::house::House;
 use crate::ledger::Ledger;
 use crate::shape::DRAIN;
-use crate::vitals::Vitals;
+use crate::vitals::{Held, Vitals};
 
 /// Until everything that drains has ended, and every kept connection to a node is closed.
 const REST: Duration = DRAIN.saturating_add(Duration::from_secs(4));
@@ -28,6 +28,11 @@ pub(crate) fn compare(before: Vitals, house: &House, ledger: &Ledger) {
     let is_back =
         |now: &Vitals| now.descriptors <= before.descriptors && now.threads <= before.threads;
     let back = wait::maybe(REST + REST, || Some(now()).filter(is_back));
+    let is_nothing = || Held::by(&house.gateway).filter(|held| *held == Held::NOTHING);
+    let left = wait::maybe(REST, is_nothing);
+    let held = left.or_else(|| Held::by(&house.gateway));
+    let held = held.map_or("it does not say".to_owned(), |held| held.to_string());
+    ledger.measures(format!("at rest, by its own word: {held}"), left.is_some());
     let after = now();
     let ratio = after.resident as f64 / before.resident.max(1) as f64;
     let what = format!("at rest: {before} after warm-up, {after} at the end");

@@ -98,9 +98,11 @@ fn sends(connection: &Http2, ask: &Ask) -> Result<Stream, h2::Error> {
 }
 
 /// Whether nothing was made of the stream: the connection said that it goes, and that it has not begun
-/// this one (RFC 9113 §6.8), or the client's own library knows better than to send it. That it was
-/// really not begun shows when it is asked again.
+/// this one (RFC 9113 §6.8), or the stream was refused (§8.7), or the client's own library knows better
+/// than to send it. That it was really not begun shows when it is asked again.
 fn is_not_begun(error: &h2::Error) -> bool {
-    let is_gentle = error.reason() == Some(h2::Reason::NO_ERROR);
-    error.is_go_away() && is_gentle || !error.is_io() && !error.is_remote()
+    let says = |reason| error.reason() == Some(reason);
+    let goes = error.is_go_away() && says(h2::Reason::NO_ERROR);
+    let is_refused = error.is_reset() && error.is_remote() && says(h2::Reason::REFUSED_STREAM);
+    goes || is_refused || !error.is_io() && !error.is_remote()
 }

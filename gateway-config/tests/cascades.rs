@@ -1,0 +1,213 @@
+//! One mistake is one finding, and hides no other.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so by stopping"
+)]
+
+use std::fs;
+use std::path::Path;
+
+use gateway_config::{Sources, load_all, load_source, load_sources};
+
+const HEAD: &str = "[listeners.a]\nbind = \"127.0.0.1:1\"\n";
+const POOL: &str = "[pools.p]\nnodes = [\"127.0.0.1:2\"]\n";
+const SITE: &str = "[sites.s]\nlistener = \"a\"\n";
+
+/// What is said of several texts: each finding's first line.
+fn said(texts: &[&str]) -> Vec<String> {
+    let mut sources = Sources::default();
+    let names = ["a.toml", "b.toml", "c.toml"];
+    let ids: Vec<_> = texts
+        .iter()
+        .zip(names)
+        .map(|(text, name)| sources.add(name, (*text).to_owned()))
+        .collect();
+    let found = match load_sources(&ids, &mut sources) {
+        Ok(loaded) => loaded.warnings,
+        Err(found) => found,
+    };
+    found
+        .iter()
+        .map(|one| one.first_line(&sources).to_string())
+        .collect()
+}
+
+fn codes(texts: &[&str]) -> Vec<String> {
+    let code = |line: &String| line.split(['[', ']']).nth(1).unwrap().to_owned();
+    said(texts).iter().map(code).collect()
+}
+
+#[test]
+fn what_is_never_closed_is_one_finding_where_it_begins() {
+    for (setting, at) in [
+        ("in_flight = { max = 1", "4:13"),
+        ("in_flight = { max = { a = 1 }", "4:13"),
+        ("bind = [\"127.0.0.1:1\"", "4:8"),
+        ("bind = [\n\"127.0.0.1:1\",\n\"127.0.0.1:2\"", "4:8"),
+        ("bind = [[1], [2]", "4:8"),
+    ] {
+        let text = format!(
+            "{POOL}[listeners.a]\n{setting}\nidle = \"1s\"\nalpn = [\"h2\"]\n\n[sites.s]\nx = {{}}\n"
+        );
+        let said = said(&[&text]);
+        assert_eq!(said.len(), 1, "{text}{said:?}");
+        assert!(
+            said[0].starts_with(&format!("a.toml:{at}: error[G0001]")),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn nesting_is_told_of_where_it_passes_the_limit() {
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    for (text, column) in [
+        (format!("{HEAD}x = {deep}\n"), 85),
+        (format!("{HEAD}x = {}1\n", "{ a = ".repeat(200)), 5),
+        (format!("{HEAD}{}x = 1\n", "a.".repeat(200)), 160),
+    ] {
+        let said = said(&[&text]);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].starts_with(&format!("a.toml:3:{column}: error[G0001]")),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_text_that_cannot_be_read_hides_nothing_in_the_others() {
+    let other = format!(
+        "{HEAD}idel = \"1s\"\n{SITE}pool = \"q\"\nallow_from = [\"@o\", \"10.0.0.0/33\"]\n"
+    );
+    for broken in [
+        "x = \n",
+        "[pools.q",
+        "[pools.q]\nnodes = { \n",
+        "a = \"\n[address_sets.o]\n",
+    ] {
+        for texts in [[broken, &other], [&other, broken]] {
+            assert_eq!(
+                codes(&texts).iter().filter(|code| *code == "G0001").count(),
+                1
+            );
+            let mut others = codes(&texts);
+            others.retain(|code| code != "G0001");
+            others.sort();
+            assert_eq!(others, ["G0002", "G0201"], "{broken}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_hides_nothing_in_the_others() {
+    let folder = std::env::temp_dir().join(format!("gateway-cascades-{}", std::process::id()));
+    fs::create_dir_all(folder.join("dir.toml")).unwrap();
+    fs::write(folder.join("bytes.toml"), b"[pools.q]\n# \xff\nnodes = [").unwrap();
+    fs::write(
+        folder.join("good.toml"),
+        format!("{HEAD}idel = \"1s\"\n{SITE}pool = \"q\"\n"),
+    )
+    .unwrap();
+    let absent = folder.join("absent.toml");
+    let mut sources = Sources::default();
+    let paths: [&Path; 2] = [&folder, &absent];
+    let found = load_all(&paths, &mut sources).unwrap_err();
+    fs::remove_dir_all(&folder).unwrap();
+    let mut codes: Vec<String> = found.iter().map(|one| one.code.to_string()).collect();
+    codes.sort();
+    assert_eq!(codes, ["G0002", "G0005", "G0005", "G0005"]);
+    let placed = found
+        .iter()
+        .find(|one| one.title.contains("UTF-8"))
+        .unwrap();
+    let place = &placed.labels[0].place;
+    assert_eq!(sources.line_column(place.source, place.span.start), (2, 3));
+}
+
+#[test]
+fn a_pool_that_a_refused_route_may_have_meant_is_not_unused() {
+    for (routes, code) in [
+        ("routes.r = { path = \"/\" }\n", "G0004"),
+        (
+            "routes.r = { path = \"/\", answer = { status = 204 }, redirect = \"/x\" }\n",
+            "G0313",
+        ),
+        ("", "G0308"),
+        ("routes.r = { path = \"/\", pool = \"x\" }\n", "G0104"),
+    ] {
+        let text = format!("{HEAD}{POOL}{SITE}{routes}");
+        assert_eq!(codes(&[&text]), [code], "{text}");
+    }
+}
+
+#[test]
+fn a_name_in_two_files_is_told_with_its_table() {
+    let text = format!("{HEAD}{SITE}pool = \"p\"\n{POOL}");
+    let said = said(&[&text, POOL, "sites = { s = {} }\n"]);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(
+        said[0].contains("`pools.p` is defined in two files"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].contains("`sites.s` is defined in two files"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_seen_is_where_the_caret_stands() {
+    for (c, column) in [("\u{feff}", 1), ("\u{2028}", 1), ("\u{200b}", 1)] {
+        let text = format!("{HEAD}{c}idle = 1\n");
+        let mut sources = Sources::default();
+        let id = sources.add("a.toml", text);
+        let found = load_source(id, &mut sources).unwrap_err();
+        let place = &found[0].labels[0].place;
+        assert_eq!(sources.line_column(id, place.span.start), (3, column));
+        assert!(
+            found[0].help.as_deref().unwrap().contains("U+"),
+            "{found:?}"
+        );
+        assert!(!sources.text(id).contains(c), "{found:?}");
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+}
+
+#[test]
+fn what_is_masked_keeps_its_name_and_its_caret() {
+    let site = format!("{HEAD}{POOL}{SITE}pool = \"p\"\n");
+    for (setting, at, name) in [
+        (
+            "routes.r = { path = \"/\", when = { headers = { a = \"x\", a = \"y\" } } }\n",
+            "8:56",
+            "`a`",
+        ),
+        (
+            "request_edits = { set = { b = \"x\" }, remove = [\"c d\"] }\n",
+            "8:48",
+            "`c d`",
+        ),
+        (
+            "request_edits = { set = { b = \"x\", \"c d\" = \"y\" } }\n",
+            "8:36",
+            "`c d`",
+        ),
+        (
+            "request_edits.set.a = \"x\"\nrequest_edits.set.a = \"y\"\n",
+            "9:19",
+            ".set.a`",
+        ),
+    ] {
+        let mut sources = Sources::default();
+        let id = sources.add("a.toml", format!("{site}{setting}"));
+        let found = load_source(id, &mut sources).unwrap_err();
+        let line = found[0].first_line(&sources).to_string();
+        assert!(line.starts_with(&format!("a.toml:{at}: ")), "{line}");
+        assert!(line.contains(name), "{line}");
+        let place = &found[0].labels[0].place;
+        let shown = sources.text(id).get(place.span.clone()).unwrap();
+        assert!(!shown.contains('*'), "{line}: {shown}");
+    }
+}

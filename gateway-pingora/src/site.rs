@@ -1,0 +1,247 @@
+//! A site, prepared for the request path: what would otherwise be parsed or read for each request.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use gateway_config::model::{Edits, ErrorPage, Hsts, Model, Name, Rate, Route, Site};
+use gateway_core::failure::{Failure, RetryAfter};
+use gateway_core::rate::Rates;
+use http::header::STRICT_TRANSPORT_SECURITY;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::clock;
+use crate::fault::Fault;
+use crate::folder::Folder;
+use crate::metrics::Metrics;
+use crate::pools::Pools;
+
+/// Most bytes of an error page, which is held in memory.
+const MAX_PAGE: u64 = 1024 * 1024;
+
+/// A site, prepared.
+pub(crate) struct ServedSite {
+    /// Its settings.
+    pub(crate) site: Site,
+    /// Its metrics; outlive snapshots.
+    pub(crate) metrics: Arc<Metrics>,
+    /// The pools its routes go to, and the one its endpoints speak of.
+    pub(crate) pools: Arc<Pools>,
+    /// Request fields carried to the node; `None` is all but hop-by-hop ones.
+    pub(crate) request_fields: Option<Vec<HeaderName>>,
+    /// Answer fields carried to the client; `None` is all but hop-by-hop ones.
+    pub(crate) response_fields: Option<Vec<HeaderName>>,
+    /// Changes to request fields.
+    pub(crate) request_edits: FieldEdits,
+    /// The port to which clients in clear text are sent on.
+    pub(crate) https_port: u16,
+    /// The snapshot it belongs to.
+    pub(crate) hash: Arc<str>,
+    /// What clients have asked for of late, where that is bounded; outlives snapshots.
+    rates: Option<Arc<Rates>>,
+    /// The same of single routes.
+    route_rates: BTreeMap<Name, Arc<Rates>>,
+    folders: BTreeMap<Name, Arc<Folder>>,
+    response_edits: FieldEdits,
+    hsts: Option<HeaderValue>,
+    pages: BTreeMap<u16, Page>,
+}
+
+/// A file sent instead of a failure's sentence.
+pub(crate) struct Page {
+    /// What it is.
+    pub(crate) kind: &'static str,
+    /// Its bytes.
+    pub(crate) bytes: Bytes,
+}
+
+/// Changes to header fields.
+#[derive(Default)]
+pub(crate) struct FieldEdits {
+    set: Vec<(HeaderName, HeaderValue)>,
+    remove: Vec<HeaderName>,
+}
+
+impl ServedSite {
+    /// Prepares a site of a model.
+    ///
+    /// # Errors
+    /// A [`Fault`] when an error page cannot be read, or a name is none of a field.
+    pub(crate) fn new(
+        model: &Model,
+        site: &Site,
+        hash: &str,
+        pools: &Arc<Pools>,
+        before: Option<&ServedSite>,
+    ) -> Result<Self, Fault> {
+        let known = |name: &str| before?.route_rates.get(name);
+        let of_route = |route: &Route| {
+            let rates = rates(route.rate.as_ref(), known(&route.name))?;
+            Some((Arc::clone(&route.name), rates))
+        };
+        Ok(ServedSite {
+            metrics: match before {
+                Some(before) => Arc::clone(&before.metrics),
+                None => Arc::new(Metrics::new()?),
+            },
+            rates: rates(
+                site.rate.as_ref(),
+                before.and_then(|one| one.rates.as_ref()),
+            ),
+            route_rates: site.routes.iter().filter_map(of_route).collect(),
+            folders: folders(site)?,
+            pools: Arc::clone(pools),
+            request_fields: names(site.request_fields.as_deref())?,
+            response_fields: names(site.response_fields.as_deref())?,
+            request_edits: FieldEdits::of(&site.request_edits)?,
+            response_edits: FieldEdits::of(&site.response_edits)?,
+            https_port: model.https_port(site),
+            hsts: site.hsts.as_ref().map(hsts).transpose()?,
+            pages: pages(site)?,
+            hash: hash.into(),
+            site: site.clone(),
+        })
+    }
+
+    /// Puts into an answer what the site has in all of them. RFC 6797 §7.2: in clear text nothing is
+    /// said of HTTPS.
+    pub(crate) fn dress(&self, fields: &mut HeaderMap, is_https: bool) {
+        if let Some(hsts) = self.hsts.as_ref().filter(|_| is_https) {
+            fields.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+        }
+        self.response_edits.change(fields);
+    }
+
+    /// Counts a request of a client for the site, or for one of its routes.
+    ///
+    /// # Errors
+    /// [`Failure::RateExceeded`].
+    pub(crate) fn count(
+        &self,
+        route: Option<&str>,
+        client: IpAddr,
+        now: Instant,
+    ) -> Result<(), Failure> {
+        let rates = match route {
+            Some(route) => self.route_rates.get(route),
+            None => self.rates.as_ref(),
+        };
+        let since = clock::since_start(now);
+        let taken = rates.map_or(Ok(()), |rates| rates.take(client, since));
+        taken.map_err(|wait| Failure::RateExceeded {
+            retry_after: RetryAfter::of(wait),
+        })
+    }
+
+    /// The directory whose files a route shows.
+    pub(crate) fn folder(&self, route: &str) -> Option<&Arc<Folder>> {
+        self.folders.get(route)
+    }
+
+    /// The file for answers of ours with this status.
+    pub(crate) fn page(&self, status: u16) -> Option<&Page> {
+        self.pages.get(&status)
+    }
+}
+
+impl FieldEdits {
+    fn of(edits: &Edits) -> Result<Self, Fault> {
+        let value = |text: &str| {
+            HeaderValue::from_str(text).map_err(|_| Fault::NotServed {
+                what: format!("the field value `{text}`"),
+            })
+        };
+        let set = edits.set.iter();
+        let set = set.map(|(one, text)| Ok((name(one)?, value(text)?)));
+        Ok(FieldEdits {
+            set: set.collect::<Result<_, Fault>>()?,
+            remove: edits.remove.iter().map(name).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Takes out first, sets then.
+    pub(crate) fn change(&self, fields: &mut HeaderMap) {
+        for name in &self.remove {
+            fields.remove(name);
+        }
+        for (name, value) in &self.set {
+            fields.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+/// What is known goes on where the setting is as it was.
+fn rates(rate: Option<&Rate>, known: Option<&Arc<Rates>>) -> Option<Arc<Rates>> {
+    let rate = *rate?;
+    let same = known.filter(|known| known.rate() == rate);
+    Some(same.map_or_else(|| Arc::new(Rates::new(rate)), Arc::clone))
+}
+
+/// RFC 6797 §6.1.
+fn hsts(hsts: &Hsts) -> Result<HeaderValue, Fault> {
+    let below = if hsts.subdomains {
+        "; includeSubDomains"
+    } else {
+        ""
+    };
+    let preload = if hsts.preload { "; preload" } else { "" };
+    let text = format!("max-age={}{below}{preload}", hsts.max_age.as_secs());
+    HeaderValue::try_from(text).map_err(|_| Fault::NotServed {
+        what: "`hsts`".to_owned(),
+    })
+}
+
+fn folders(site: &Site) -> Result<BTreeMap<Name, Arc<Folder>>, Fault> {
+    let open = |route: &Route| {
+        let folder = Folder::of(site, route).transpose()?;
+        Some(folder.map(|folder| (Arc::clone(&route.name), Arc::new(folder))))
+    };
+    site.routes.iter().filter_map(open).collect()
+}
+
+fn pages(site: &Site) -> Result<BTreeMap<u16, Page>, Fault> {
+    let read = |one: &ErrorPage| {
+        let page = page(&one.file).map_err(|because| Fault::ErrorPage {
+            site: Arc::clone(&site.name),
+            status: one.status,
+            path: one.file.clone(),
+            because,
+        })?;
+        Ok((one.status, page))
+    };
+    site.error_pages.iter().map(read).collect()
+}
+
+fn page(file: &Path) -> Result<Page, String> {
+    let about = fs::metadata(file).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("not a regular file".to_owned());
+    }
+    if about.len() > MAX_PAGE {
+        return Err(format!("longer than {MAX_PAGE} bytes"));
+    }
+    let kind = match file.extension().and_then(|ending| ending.to_str()) {
+        Some("json") => "application/json",
+        Some("txt") => "text/plain; charset=utf-8",
+        _ => "text/html; charset=utf-8",
+    };
+    let bytes = fs::read(file).map_err(|error| error.to_string())?;
+    Ok(Page {
+        kind,
+        bytes: bytes.into(),
+    })
+}
+
+fn names(all: Option<&[Arc<str>]>) -> Result<Option<Vec<HeaderName>>, Fault> {
+    all.map(|all| all.iter().map(name).collect()).transpose()
+}
+
+fn name(name: &Arc<str>) -> Result<HeaderName, Fault> {
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| Fault::NotServed {
+        what: format!("the field name `{name}`"),
+    })
+}

@@ -1,0 +1,188 @@
+//! No output shows a secret, wherever somebody wrote it.
+
+use std::fmt::Write;
+
+use gateway_config::settings::{Kind, SETTINGS, Setting};
+use gateway_config::{Snapshot, Sources, load_sources};
+
+use super::{diff, effective};
+use crate::render;
+
+const CANARY: &str = "c4n4ry";
+const BASE: &str =
+    "[listeners.a]\nbind = \"127.0.0.1:80\"\n[pools.p]\nnodes = [\"127.0.0.1:81\"]\n";
+const SITE: &str = "[sites.s]\nlistener = \"a\"\npool = \"p\"\n";
+
+/// Logins, each with the canary for its password, or for the whole of it.
+const LOGINS: &[&str] = &[
+    "https://user:c4n4ry@host.example/x",
+    "https://c4n4ry@host.example:80",
+    "user:c4n4ry@host.example:80",
+    "user:c4'n4ry/c4n4ry@127.0.0.1",
+    "/x/user:c4n4ry@host",
+    "user\\u003ac4n4ry\\u0040host",
+];
+
+/// Names that no table has, and under which one expects a secret.
+const NAMES: &[&str] = &[
+    "password",
+    "db_passwd",
+    "passphrase",
+    "token",
+    "X-Auth-Token",
+    "secret",
+    "client_secret",
+    "api_key",
+    "apikey",
+    "credentials",
+    "private-key",
+    "auth",
+    "auth_pass",
+    "pwd",
+];
+
+/// Everything that is ever shown of a configuration.
+fn shown(texts: &[&str]) -> String {
+    let mut sources = Sources::default();
+    let named = texts.iter().enumerate();
+    let ids: Vec<_> = named
+        .map(|(at, text)| sources.add(&format!("{at}.toml"), (*text).to_owned()))
+        .collect();
+    let (loaded, found) = match load_sources(&ids, &mut sources) {
+        Ok(mut loaded) => {
+            let warnings = std::mem::take(&mut loaded.warnings);
+            (Some(loaded), warnings)
+        }
+        Err(found) => (None, found),
+    };
+    let mut all = render::text(&found, &sources, false) + &render::json(&found, &sources);
+    all.push_str(&render::lines(&found, &sources));
+    if let Some(loaded) = loaded {
+        all.push_str(&effective::annotated(&loaded, &sources));
+        for (old, new) in [(&plain(), &loaded.snapshot), (&loaded.snapshot, &plain())] {
+            let changes = crate::changes::between(old, new)
+                .into_iter()
+                .map(Into::into)
+                .collect::<Vec<_>>();
+            all.push_str(&(diff::text(&changes) + &diff::document(&changes)));
+        }
+    }
+    all
+}
+
+fn plain() -> Snapshot {
+    let mut sources = Sources::default();
+    let id = sources.add("plain.toml", format!("{BASE}{SITE}"));
+    load_sources(&[id], &mut sources).unwrap().snapshot
+}
+
+fn hides(texts: &[&str]) {
+    let shown = shown(texts);
+    assert!(!shown.contains(CANARY), "{}\n{shown}", texts.concat());
+}
+
+/// The texts as they are, and as what nobody can read.
+fn hides_broken_too(text: &str) {
+    hides(&[text]);
+    for broken in [
+        format!("{text}[\n"),
+        format!("x = \n{text}"),
+        format!("{text}{text}"),
+        text.replace("c4n4ry\"", "c4n4ry"),
+        text.replacen('"', "", 1),
+    ] {
+        hides(&[&broken]);
+    }
+}
+
+/// A setting with a value, as the one line of a file: what has names is called `x`.
+fn line(path: &str, value: &str) -> String {
+    let parts: Vec<&str> = path.split('.').collect();
+    let mut text = value.to_owned();
+    for at in (1..parts.len()).rev() {
+        let around = parts[..at].join(".");
+        let kind = SETTINGS.iter().find(|one| one.path == around);
+        let is_list = kind.is_some_and(|one| matches!(one.kind, Kind::TableList | Kind::Nodes));
+        text = match parts[at] {
+            "*" if is_list => format!("[{text}]"),
+            "*" => format!("{{ x = {text} }}"),
+            key => format!("{{ {key} = {text} }}"),
+        };
+    }
+    format!("{} = {text}\n", parts[0])
+}
+
+#[test]
+fn no_login_is_shown_wherever_it_stands() {
+    for setting in SETTINGS {
+        for login in LOGINS {
+            for value in [
+                format!("\"{login}\""),
+                format!("[\"{login}\"]"),
+                format!("{{ x = \"{login}\" }}"),
+            ] {
+                let line = line(setting.path, &value);
+                hides(&[&line, BASE]);
+                hides(&[&line, &line]);
+                // Outside of quotes an escape is none.
+                if !login.contains('\\') {
+                    hides(&[&line.replacen('"', "", 1)]);
+                }
+                hides(&[&format!("{line}[")]);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_login_is_shown_of_what_is_served() {
+    for sample in [
+        "routes.r = { path = \"/r\", redirect = \"LOGIN\" }",
+        "routes.r = { path = \"/r\", redirect = { to = \"LOGIN\" } }",
+        "routes.r = { path = \"/r\", files = \"LOGIN\" }",
+        "routes.r = { exact = \"/a/user:c4n4ry@host\", answer = { status = 200, body = \"LOGIN\" } }",
+        "\n[logs]\naccess = \"LOGIN\"",
+        "\n[tls.t]\nchain = \"LOGIN\"\nkey = \"LOGIN\"\n[listeners.b]\nbind = \"127.0.0.1:82\"\ntls = \"t\"",
+    ] {
+        let mut served = 0;
+        for login in LOGINS {
+            let text = format!("{BASE}{SITE}{}\n", sample.replace("LOGIN", login));
+            let mut sources = Sources::default();
+            let id = sources.add("x", text.clone());
+            served += usize::from(load_sources(&[id], &mut sources).is_ok());
+            hides(&[&text]);
+        }
+        assert!(served > 0, "{sample}");
+    }
+}
+
+#[test]
+fn what_an_unknown_setting_holds_is_not_shown_where_its_name_sounds_like_a_secret() {
+    let is_table = |one: &&&Setting| matches!(one.kind, Kind::Table | Kind::TableOr(_));
+    let mut tables: Vec<String> = SETTINGS
+        .iter()
+        .filter(is_table)
+        .map(|one| one.path.to_owned())
+        .collect();
+    for setting in SETTINGS {
+        if matches!(setting.kind, Kind::Tables | Kind::TableList | Kind::Nodes) {
+            tables.push(format!("{}.*", setting.path));
+        }
+    }
+    for name in NAMES {
+        hides_broken_too(&format!("{name} = \"c4n4ry\"\n"));
+        for table in &tables {
+            for value in [
+                "\"c4n4ry\"",
+                "['c4n4ry']",
+                "[{ x = \"c4n4ry\" }]",
+                "\"\"\"\nc4n4ry\"\"\"",
+            ] {
+                hides_broken_too(&line(table, &format!("{{ {name} = {value} }}")));
+            }
+            let mut head = format!("[{}]\n", table.replace('*', "x"));
+            let _ = writeln!(head, "{name} = \"c4n4ry\"");
+            hides_broken_too(&head);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `edge/`: what sites, routes and redirects do with a request, and what a node then sees.
+
+use std::collections::BTreeMap;
+
+use gateway_tests::certs::Authority;
+use gateway_tests::client::{Answer, Conversation};
+use gateway_tests::gateway::{Door, Plan};
+use gateway_tests::message::{Head, to_byte};
+use gateway_tests::node::{Cluster, Reply, Way};
+use gateway_tests::vector::{self, Vector, filled, same};
+use gateway_tests::wait;
+use serde::Deserialize;
+
+type Wanted = BTreeMap<String, Vec<String>>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exchange {
+    #[serde(default = "plain")]
+    listener: String,
+    /// Request line and field lines, without the line that ends the head.
+    ask: Vec<String>,
+    /// Field lines of the node's answer.
+    #[serde(default)]
+    reply: Vec<(String, String)>,
+    status: u16,
+    body: Option<String>,
+    #[serde(default)]
+    gets: Wanted,
+    /// Method and target that reach the node; nothing does without.
+    node: Option<String>,
+    #[serde(default)]
+    node_gets: Wanted,
+}
+
+fn plain() -> String {
+    "plain".to_owned()
+}
+
+#[test]
+fn a_request_is_decided_as_the_tables_say_and_nothing_else_reaches_a_node() {
+    let cluster = Cluster::of(&["a"]);
+    let authority = Authority::new();
+    let door = gateway(&cluster, &authority);
+
+    vector::each("edge", |vector: &Vector<Exchange>| {
+        let exchange = &vector.content;
+        cluster.forgets();
+        if exchange.node.is_some() {
+            let add = |reply: Reply, (name, value): &(String, String)| reply.field(name, value);
+            let reply = exchange.reply.iter().fold(Reply::new(200), add);
+            cluster.next([Way::Says(reply)]);
+        }
+        let answer = exchange.asks(&door, &authority);
+        same("status", answer.status, exchange.status)?;
+        if let Some(body) = &exchange.body {
+            same("body", answer.text(), body.clone())?;
+        }
+        values(&answer.head, &exchange.gets)?;
+        at_node(&cluster, exchange)
+    });
+}
+
+fn gateway(cluster: &Cluster, authority: &Authority) -> Door {
+    let plan = Plan::configured("");
+    let signed = authority.signs(&["new.example", "shop.example"]);
+    let put = |name: &str, text: &str| {
+        let path = plan.path(name);
+        std::fs::write(&path, text).expect("a file of our own");
+        path.display().to_string()
+    };
+    let key = put("shop.key", &signed.key_pem);
+    gateway_tests::scratch::set_mode(&plan.path("shop.key"), 0o600);
+    let values = [
+        ("node", cluster["a"].addr().to_string()),
+        ("chain", put("shop.pem", &signed.cert_pem)),
+        ("key", key),
+        ("page", put("page.html", "<p>gone\n")),
+    ];
+    let text = include_str!("edge.gateway.toml");
+    put("gateway.toml", &filled(text, &values));
+    let door = plan.opens();
+    let ask = "GET /pub/x HTTP/1.1\r\nHost: shop.example\r\n\r\n";
+    let addr = door.seen_as("plain").addr();
+    let asks = || {
+        Conversation::open(addr)
+            .says(ask)
+            .expects_answer_to("GET")
+            .hears()
+    };
+    wait::until("the node in rotation", wait::SOON, || asks().status != 503);
+    door
+}
+
+impl Exchange {
+    fn asks(&self, door: &Door, authority: &Authority) -> Answer {
+        let addr = door.seen_as(&self.listener).addr();
+        let mut client = match &*self.listener {
+            "secret" => Conversation::open_tls(addr, &authority.trust(), "new.example"),
+            _ => Conversation::open(addr),
+        };
+        let head = format!("{}\r\n\r\n", self.ask.join("\r\n"));
+        let bytes: Vec<u8> = head.chars().map(to_byte).collect();
+        let method = head.split(' ').next().unwrap_or_default();
+        client.says(bytes).expects_answer_to(method).hears()
+    }
+}
+
+fn at_node(cluster: &Cluster, exchange: &Exchange) -> Result<(), String> {
+    let seen = cluster["a"].seen();
+    let reached: Vec<String> = seen
+        .iter()
+        .map(|one| format!("{} {}", one.method, one.target))
+        .collect();
+    same(
+        "what reached the node",
+        reached,
+        exchange.node.iter().cloned().collect(),
+    )?;
+    match seen.first() {
+        Some(one) => values(&one.head, &exchange.node_gets),
+        None => Ok(()),
+    }
+}
+
+fn values(head: &Head, wanted: &Wanted) -> Result<(), String> {
+    for (name, values) in wanted {
+        let found: Vec<String> = head.all(name).into_iter().map(str::to_owned).collect();
+        same(name, found, values.clone())?;
+    }
+    Ok(())
+}
