@@ -1,6 +1,7 @@
 //! `edge/`: what sites, routes and redirects do with a request, and what a node then sees.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use gateway_tests::certs::Authority;
 use gateway_tests::client::{Answer, Conversation};
@@ -76,6 +77,7 @@ fn gateway(cluster: &Cluster, authority: &Authority) -> Door {
         ("chain", put("shop.pem", &signed.cert_pem)),
         ("key", key),
         ("page", put("page.html", "<p>gone\n")),
+        ("root", tree(&plan.path("www"))),
     ];
     let text = include_str!("edge.gateway.toml");
     put("gateway.toml", &filled(text, &values));
@@ -90,6 +92,27 @@ fn gateway(cluster: &Cluster, authority: &Authority) -> Door {
     };
     wait::until("the node in rotation", wait::SOON, || asks().status != 503);
     door
+}
+
+/// A directory with files to be shown, and others that are not.
+fn tree(root: &Path) -> String {
+    for name in ["sub/.git", ".well-known", "empty"] {
+        std::fs::create_dir_all(root.join(name)).expect("a directory of our own");
+    }
+    for (name, text) in [
+        ("index.html", "<p>home\n"),
+        ("a b.txt", "0123456789"),
+        ("style.css", "body{}"),
+        ("style.css.br", "brotli"),
+        (".env", "secret"),
+        (".well-known/x", "known"),
+        ("sub/one.txt", "one"),
+        ("sub/.git/config", "secret"),
+    ] {
+        std::fs::write(root.join(name), text).expect("a file of our own");
+    }
+    std::os::unix::fs::symlink("/etc/passwd", root.join("out")).expect("a link of our own");
+    root.display().to_string()
 }
 
 impl Exchange {
