@@ -11,7 +11,8 @@ use crate::quality::{FULL, Weight, members};
 ///
 /// A client that says nothing gets the plain file, and so does one that takes no coding at all and
 /// not the plain file either: an answer it may not like is better than none (§12.5.3).
-pub(crate) fn preferred(fields: &HeaderMap, ready: &[&'static str]) -> Vec<&'static str> {
+#[must_use]
+pub fn preferred(fields: &HeaderMap, ready: &[&'static str]) -> Vec<&'static str> {
     let Some(wanted) = members(fields, &ACCEPT_ENCODING) else {
         return Vec::new();
     };

@@ -25,5 +25,6 @@ mod validator;
 
 pub use answer::{Answer, Body};
 pub use asked::Asked;
+pub use coding::preferred as preferred_codings;
 pub use part::{Part, ReadNow};
 pub use root::{Fault, Root};

@@ -17,6 +17,7 @@ use pingora_core::{Error, ErrorType};
 use crate::body_memory::Held;
 use crate::client::Client;
 use crate::clock;
+use crate::compress::Encoder;
 use crate::ids::REQUEST_ID;
 use crate::origin::Origin;
 use crate::pools::LivePool;
@@ -38,6 +39,8 @@ pub(crate) struct Ctx {
     pub(crate) attempt: Option<Attempt>,
     /// The nodes asked so far.
     pub(crate) asked: AskedSoFar,
+    /// What compresses the answer; left by `answer`.
+    pub(crate) encoder: Option<Encoder>,
     /// Why no node's answer is given.
     pub(crate) failure: Option<Failure>,
 }
@@ -131,6 +134,7 @@ impl Ctx {
             body: None,
             attempt: None,
             asked: AskedSoFar::default(),
+            encoder: None,
             failure: None,
         }
     }

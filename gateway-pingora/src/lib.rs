@@ -8,6 +8,7 @@ mod capability;
 mod certificates;
 mod client;
 mod clock;
+mod compress;
 mod connection;
 mod connections_out;
 mod crew;

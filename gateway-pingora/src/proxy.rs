@@ -147,11 +147,11 @@ impl ProxyHttp for Door {
     fn response_body_filter(
         &self,
         _session: &mut Session,
-        _body: &mut Option<Bytes>,
-        _end: bool,
+        body: &mut Option<Bytes>,
+        end: bool,
         ctx: &mut Ctx,
     ) -> Result<Option<Duration>> {
-        step::answer::body(ctx)
+        step::answer::body(body, end, ctx)
     }
 
     async fn fail_to_proxy(

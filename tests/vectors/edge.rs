@@ -1,8 +1,10 @@
 //! `edge/`: what sites, routes and redirects do with a request, and what a node then sees.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
+use flate2::read::GzDecoder;
 use gateway_tests::certs::Authority;
 use gateway_tests::client::{Answer, Conversation};
 use gateway_tests::gateway::{Door, Plan};
@@ -24,8 +26,12 @@ struct Exchange {
     /// Field lines of the node's answer.
     #[serde(default)]
     reply: Vec<(String, String)>,
+    /// A text that the node's body is a thousand times.
+    reply_body: Option<String>,
     status: u16,
     body: Option<String>,
+    /// A text that the body is a thousand times, once its gzip is undone.
+    unpacked: Option<String>,
     #[serde(default)]
     gets: Wanted,
     /// Method and target that reach the node; nothing does without.
@@ -49,13 +55,23 @@ fn a_request_is_decided_as_the_tables_say_and_nothing_else_reaches_a_node() {
         cluster.forgets();
         if exchange.node.is_some() {
             let add = |reply: Reply, (name, value): &(String, String)| reply.field(name, value);
+            let body = exchange.reply_body.as_deref().unwrap_or_default();
             let reply = exchange.reply.iter().fold(Reply::new(200), add);
+            let reply = reply.body(body.repeat(1000).into_bytes());
             cluster.next([Way::Says(reply)]);
         }
         let answer = exchange.asks(&door, &authority);
         same("status", answer.status, exchange.status)?;
         if let Some(body) = &exchange.body {
             same("body", answer.text(), body.clone())?;
+        }
+        if let Some(text) = &exchange.unpacked {
+            let mut plain = String::new();
+            let mut unpacker = GzDecoder::new(&answer.body[..]);
+            unpacker
+                .read_to_string(&mut plain)
+                .map_err(|error| error.to_string())?;
+            same("body", plain, text.repeat(1000))?;
         }
         values(&answer.head, &exchange.gets)?;
         at_node(&cluster, exchange)

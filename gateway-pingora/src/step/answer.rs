@@ -3,14 +3,16 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use gateway_core::failure::Failure;
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, StatusCode, Version};
-use pingora_core::{Error, Result};
+use pingora_core::{Error, ErrorType, OrErr, Result};
 use pingora_http::ResponseHeader;
 use pingora_proxy::{FailToProxy, Session};
 
 use crate::clock;
+use crate::compress;
 use crate::ctx::Ctx;
 use crate::fields::{accepts_html, answer_head, carried};
 use crate::ids::REQUEST_ID;
@@ -23,7 +25,11 @@ const TUNNEL_IDLE: Duration = Duration::from_secs(600);
 ///
 /// # Errors
 /// Only when a value we made is no field value, which is a fault of ours.
-pub(crate) fn head(session: &mut Session, response: &mut ResponseHeader, ctx: &Ctx) -> Result<()> {
+pub(crate) fn head(
+    session: &mut Session,
+    response: &mut ResponseHeader,
+    ctx: &mut Ctx,
+) -> Result<()> {
     if response.status.is_informational() && response.status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(());
     }
@@ -48,6 +54,14 @@ pub(crate) fn head(session: &mut Session, response: &mut ResponseHeader, ctx: &C
         }
     } else {
         set_framing(session, response, &mut fields);
+        let how = admitted.site.site.compression.as_ref();
+        let request = session.req_header();
+        let encoder =
+            how.and_then(|how| compress::begin(how, request, response.status, &mut fields));
+        if encoder.is_some() && !session.is_http2() {
+            fields.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
+        ctx.encoder = encoder;
     }
     *response = answer_head(response.status, fields);
     Ok(())
@@ -72,8 +86,17 @@ fn set_framing(session: &mut Session, node: &ResponseHeader, fields: &mut Header
 /// A piece of the answer: the node is not silent.
 ///
 /// # Errors
-/// None.
-pub(crate) fn body(ctx: &Ctx) -> Result<Option<Duration>> {
+/// When it cannot be compressed any further: the answer is cut then.
+pub(crate) fn body(
+    body: &mut Option<Bytes>,
+    ends: bool,
+    ctx: &mut Ctx,
+) -> Result<Option<Duration>> {
+    if let Some(encoder) = &mut ctx.encoder {
+        let out = encoder.push(body.as_deref().unwrap_or_default(), ends);
+        let out = out.or_err(ErrorType::InternalError, "compressing an answer")?;
+        *body = Some(out).filter(|out| !out.is_empty());
+    }
     if let Some(admitted) = &ctx.admitted {
         admitted.client.watch.moved();
     }
