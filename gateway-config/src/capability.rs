@@ -193,7 +193,7 @@ mod tests {
         let one = |one: &Diagnostic| {
             let label = one.labels.first().unwrap();
             let at = &sources.text(id)[label.place.span.clone()];
-            format!("{} @{at}@ {}", one.title, one.help.as_deref().unwrap())
+            format!("{} @{at}@ {}", one.title, one.cured_by().unwrap())
         };
         let found = unserved(&loaded, &[], &sources);
         found.iter().map(one).collect()

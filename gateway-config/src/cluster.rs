@@ -196,7 +196,7 @@ impl Reader<'_> {
                 ),
             )
             .at(&self.place(value), "no such node");
-            found.help = names::help(leader, nodes.iter().map(Listed::shown));
+            found.cure(names::help(leader, nodes.iter().map(Listed::shown)));
             self.findings.push(found);
         }
     }

@@ -30,7 +30,7 @@ pub struct Diagnostic {
     /// Where: the smallest wrong piece first, then the places that disagree with it.
     pub labels: Vec<Label>,
     /// The cure, copyable where there is one.
-    pub help: Option<String>,
+    help: Option<String>,
 }
 
 /// A place and what is to be seen there.
@@ -89,6 +89,17 @@ impl Diagnostic {
     pub fn help(mut self, cure: impl Into<String>) -> Self {
         self.help = Some(one_line(cure.into()));
         self
+    }
+
+    /// Sets the cure, where there is one.
+    pub(crate) fn cure(&mut self, cure: Option<String>) {
+        self.help = cure.map(one_line);
+    }
+
+    /// How it is mended, where that is known.
+    #[must_use]
+    pub fn cured_by(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 
     /// The first line alone, as a log or a status carries it: `FILE:LINE:COLUMN: error[CODE]: …`.
@@ -204,7 +215,7 @@ mod tests {
     fn what_a_file_calls_things_cannot_draw_on_a_terminal() {
         let one = Diagnostic::error(codes::BAD_NAME, "a\u{1b}[31m\n`é`").help("\t");
         assert_eq!(one.title, "a\\u{1b}[31m\\n`é`");
-        assert_eq!(one.help.as_deref(), Some("\\t"));
+        assert_eq!(one.cured_by(), Some("\\t"));
         let unseen =
             Diagnostic::error(codes::BAD_NAME, "a\u{feff}b\u{2028}\u{202e}`https://u:p@h`");
         assert_eq!(unseen.title, "a\\u{feff}b\\u{2028}\\u{202e}`https://…@h`");

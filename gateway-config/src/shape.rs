@@ -301,13 +301,13 @@ impl Walk<'_> {
         .at(&self.place(key), "not a setting here");
         let at_top = self.children.get("").and_then(|all| all.get(name));
         let legal = self.children.get(pattern).into_iter().flatten();
-        found.help = match at_top.map(|setting| setting.kind) {
+        found.cure(match at_top.map(|setting| setting.kind) {
             Some(Kind::Table | Kind::Tables) => Some(format!("[{name}] is a table of its own")),
             Some(_) => Some(format!(
                 "`{name}` stands before the first line that begins with `[`"
             )),
             None => names::help(name, legal.map(|(key, _)| *key)),
-        };
+        });
         self.doubt(found)
     }
 

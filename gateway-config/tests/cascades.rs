@@ -166,10 +166,7 @@ fn what_cannot_be_seen_is_where_the_caret_stands() {
         let found = load_source(id, &mut sources).unwrap_err();
         let place = &found[0].labels[0].place;
         assert_eq!(sources.line_column(id, place.span.start), (3, column));
-        assert!(
-            found[0].help.as_deref().unwrap().contains("U+"),
-            "{found:?}"
-        );
+        assert!(found[0].cured_by().unwrap().contains("U+"), "{found:?}");
         assert!(!sources.text(id).contains(c), "{found:?}");
         assert_eq!(found.len(), 1, "{found:?}");
     }

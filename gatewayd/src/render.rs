@@ -91,8 +91,8 @@ fn draw(one: &Diagnostic, sources: &Sources, renderer: &Renderer) -> String {
             group = group.element(snippet(labels, sources.text(id), sources));
         }
     }
-    if let Some(help) = &one.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+    if let Some(help) = one.cured_by() {
+        group = group.element(Level::HELP.message(help));
     }
     renderer.render(&[group])
 }
@@ -180,7 +180,7 @@ fn finding(one: &Diagnostic, sources: &Sources) -> Value {
         "line": of_first("line"),
         "column": of_first("column"),
         "labels": labels,
-        "help": one.help,
+        "help": one.cured_by(),
     })
 }
 

@@ -176,13 +176,12 @@ impl Traced<'_> {
         told: &mut TraceResponse,
     ) -> bool {
         let redact = &self.snapshot.model().logs.redact;
-        let target = route::redacted(&asked.target, redact);
         let came = Came {
             authority: &asked.authority,
             is_named: by != FoundBy::Default,
             is_https: asked.is_https,
             is_sent_on: listener.redirect_to_https,
-            target: target.as_bytes(),
+            target: asked.target.as_bytes(),
         };
         let Some(moved) = site.moved(&came, self.snapshot.model().https_port(site)) else {
             return false;
@@ -192,10 +191,11 @@ impl Traced<'_> {
             WhyMoved::Https => "https",
             WhyMoved::Www => "www",
         };
-        told.ends(308, &format!("it is sent on to {}", moved.to));
+        let location = route::redacted(&moved.to, redact);
+        told.ends(308, &format!("it is sent on to {location}"));
         told.moved = Some(Moved {
             status: 308,
-            location: moved.to,
+            location,
             why: moved.why.iter().map(|why| word(why).to_owned()).collect(),
         });
         true

@@ -146,7 +146,7 @@ fn a_port_that_is_taken_is_a_finding_on_its_line() {
     told.writes(&text(&cluster, "5s").replace("127.0.0.1:0", &addr.to_string()));
     let said = told.tells(&["reload"]);
     says(&said, 1, "error[G0701]");
-    says(&said, 1, "gateway.toml:3:1");
+    says(&said, 1, "gateway.toml:3:8");
     assert_eq!(told.door.get("/health").status, 200);
 }
 

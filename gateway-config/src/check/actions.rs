@@ -281,7 +281,7 @@ fn piece(cx: &mut Context<'_>, leaf: &raw::Leaf<String>, setting: &Setting) -> S
     if let Some((at, why, cure)) = patterns::not_normal(text) {
         let title = format!("`{}` takes a path", setting.key());
         let mut found = Diagnostic::error(codes::BAD_PATTERN, title).at(&cx.inside(leaf, at), why);
-        found.help = cure;
+        found.cure(cure);
         cx.push(found);
     }
     text.trim_end_matches('/').to_owned()
@@ -319,8 +319,11 @@ pub(super) fn captures(cx: &mut Context<'_>, from: &str, raw: &raw::Route, route
         let title = format!("{from} captures no `{name}`");
         let mut found =
             Diagnostic::error(codes::UNKNOWN_CAPTURE, title).at(&place, "stands for nothing");
-        found.help = names::help(name, legal.iter().map(String::as_str))
-            .or_else(|| Some("only a `template` and the groups of a `regex` capture".to_owned()));
+        found.cure(
+            names::help(name, legal.iter().map(String::as_str)).or_else(|| {
+                Some("only a `template` and the groups of a `regex` capture".to_owned())
+            }),
+        );
         cx.push(found);
     }
 }

@@ -128,8 +128,10 @@ impl Context<'_> {
         if let Some(place) = near.and_then(|near| known.get(near)) {
             found = found.at(place, "this one is defined");
         }
-        found.help = names::help(name, known.keys().map(String::as_str))
-            .or_else(|| Some(format!("no {what} is defined at all")));
+        found.cure(
+            names::help(name, known.keys().map(String::as_str))
+                .or_else(|| Some(format!("no {what} is defined at all"))),
+        );
         self.push(found);
         None
     }

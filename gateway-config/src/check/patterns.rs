@@ -112,7 +112,7 @@ fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) -> bool {
     };
     let title = format!("{from} has a path that cannot match");
     let mut found = Diagnostic::error(codes::BAD_PATTERN, title).at(&cx.inside(leaf, at), why);
-    found.help = cure;
+    found.cure(cure);
     cx.push(found);
     false
 }

@@ -57,7 +57,7 @@ fn told(text: &str) -> Vec<String> {
             text.get(label.place.span.clone())
         });
         let said = label.map_or("", |label| &label.text);
-        let help = one.help.as_deref().unwrap_or("");
+        let help = one.cured_by().unwrap_or("");
         format!(
             "{} {} @{}@ {said} / {help}",
             one.code,

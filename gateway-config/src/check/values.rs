@@ -49,7 +49,7 @@ impl Context<'_> {
             let title = format!("`{}` does not take this word", setting.key());
             let mut found = Diagnostic::error(codes::UNKNOWN_WORD, title)
                 .at(&self.within(leaf), "not a word it knows");
-            found.help = names::help(leaf.get_ref(), words.iter().copied());
+            found.cure(names::help(leaf.get_ref(), words.iter().copied()));
             self.push(found);
         }
         found.copied()
@@ -190,8 +190,10 @@ impl Context<'_> {
         let title = format!("there is no address set `{}`", name.escape_debug());
         let place = self.inside(one, 1..one.get_ref().len());
         let mut found = Diagnostic::error(codes::UNDEFINED, title).at(&place, "no such set");
-        found.help = names::help(name, sets.keys().map(String::as_str))
-            .or_else(|| Some("define [address_sets.NAME] with `cidrs`".to_owned()));
+        found.cure(
+            names::help(name, sets.keys().map(String::as_str))
+                .or_else(|| Some("define [address_sets.NAME] with `cidrs`".to_owned())),
+        );
         self.push(found);
         Vec::new()
     }
@@ -204,7 +206,7 @@ impl Context<'_> {
                 let title = format!("`{}` is not an address range", one.get_ref().escape_debug());
                 let place = self.inside(one, wrong.at);
                 let mut found = Diagnostic::error(codes::BAD_NETWORK, title).at(&place, wrong.why);
-                found.help = wrong.instead.map(|instead| format!("write {instead}"));
+                found.cure(wrong.instead.map(|instead| format!("write {instead}")));
                 self.push(found);
                 None
             }

@@ -150,7 +150,7 @@ fn diagnostic(one: &Diagnostic, findings: &Findings) -> config::Diagnostic {
         severity: severity.into(),
         title: one.title.clone(),
         labels: one.labels.iter().map(|one| label(one, findings)).collect(),
-        help: one.help.clone().unwrap_or_default(),
+        help: one.cured_by().unwrap_or_default().to_owned(),
     }
 }
 
