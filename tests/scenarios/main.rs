@@ -10,6 +10,7 @@
 mod access_log;
 mod answers;
 mod bodies;
+mod clock;
 mod connections;
 mod control;
 mod endpoints;

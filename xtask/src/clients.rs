@@ -21,7 +21,7 @@ const TEST: &str = "test --locked -p gateway-tests --test scenarios -- --ignored
 
 /// Runs the scenarios of the foreign client.
 pub(crate) fn check(root: &Path) -> Result<Option<String>> {
-    let python = match installed(root) {
+    let python = match environment(root, "foreign-client", &PACKAGES, IMPORTS) {
         Ok(python) => python,
         Err(reason) => return Ok(Some(reason)),
     };
@@ -31,12 +31,17 @@ pub(crate) fn check(root: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// A Python that has the client; made when it is not there.
-fn installed(root: &Path) -> Result<PathBuf> {
-    let place = root.join("target/foreign-client");
+/// A Python below `target/` that has these packages and can run this text; made when it is not there.
+pub(crate) fn environment(
+    root: &Path,
+    name: &str,
+    packages: &[&str],
+    imports: &str,
+) -> Result<PathBuf> {
+    let place = root.join("target").join(name);
     let python = place.join("bin/python");
     let at = |path: &Path| path.to_string_lossy().into_owned();
-    let has_all = || run(&mut program(root, &at(&python), &["-c", IMPORTS]));
+    let has_all = || run(&mut program(root, &at(&python), &["-c", imports]));
     if python.is_file() && has_all().is_ok() {
         return Ok(python);
     }
@@ -50,8 +55,8 @@ fn installed(root: &Path) -> Result<PathBuf> {
         "--quiet",
         "--disable-pip-version-check",
     ];
-    words.extend(PACKAGES);
+    words.extend(packages);
     run(&mut program(root, &at(&python), &words))
-        .map_err(|why| format!("grpcio cannot be installed: {why}"))?;
+        .map_err(|why| format!("{} cannot be installed: {why}", packages.join(", ")))?;
     has_all().map(|()| python)
 }

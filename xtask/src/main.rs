@@ -8,6 +8,7 @@ mod arch;
 mod check;
 mod citations;
 mod clients;
+mod clock;
 mod deny;
 mod editors;
 mod generate;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
-use crate::{Result, arch, clients, deny, editors, generate, size, vendor};
+use crate::{Result, arch, clients, clock, deny, editors, generate, size, vendor};
 
 /// One line of the summary: a name, and how to do it.
 pub(crate) struct Step {
@@ -31,6 +31,7 @@ const ALL: &[Step] = &[
     step("generated", |root| generate::check(root).map(done)),
     step("test", |root| cargo(root, TEST)),
     step("foreign client", clients::check),
+    step("clock", clock::check),
     step("soak", soak),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
@@ -117,7 +118,7 @@ fn fmt(root: &Path) -> Result<Option<String>> {
 /// Long enough for every kind of reload and fault several times; the long run is for a release.
 fn soak(root: &Path) -> Result<Option<String>> {
     let soak = root.join("target/debug/soak");
-    let arguments = ["--minutes", "1"];
+    let arguments = ["--minutes", "2"];
     run_program(&mut program(root, &soak.to_string_lossy(), &arguments)).map(done)
 }
 
