@@ -7,6 +7,8 @@ use mimalloc::MiMalloc;
 use crate::exit::Exit;
 
 mod access_file;
+mod admin;
+mod around;
 mod cli;
 mod clock;
 mod command;
@@ -15,6 +17,7 @@ mod entries;
 mod exit;
 mod log;
 mod origin;
+mod pages;
 mod process;
 mod proto;
 mod reload;

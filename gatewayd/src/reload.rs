@@ -18,7 +18,7 @@ use gateway_config::{Loaded, Snapshot, Sources};
 use gateway_pingora::{DataPlane, Engine, PoolView, Prepared};
 use tokio::sync::broadcast;
 
-use crate::access_file::{AccessFile, Opened};
+use crate::around::{self, Around};
 use crate::clock;
 use crate::origin::Document;
 use crate::state::{Kept, Overrides, StateDir};
@@ -44,7 +44,7 @@ const WORKERS: u32 = 256;
 /// Everything that changes what is served.
 pub(crate) struct Reload {
     engine: Arc<Engine>,
-    access_log: Arc<AccessFile>,
+    around: Arc<Around>,
     state: Option<StateDir>,
     who: Who,
     turn: Arc<tokio::sync::Mutex<Turn>>,
@@ -307,7 +307,7 @@ impl Reload {
             false => turn.last + 1,
         };
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
-        let (prepared, log) = self.prepare(&snapshot, &loaded, &sources)?;
+        let (prepared, around) = self.prepare(&snapshot, &loaded, &sources)?;
         let at = clock::wall();
         if !is_unchanged || self.status().not_kept.is_some() {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
@@ -323,9 +323,7 @@ impl Reload {
             Generation::Another => prepared.in_a_new_generation().activate(),
             Generation::WhereNeeded => prepared.activate(),
         };
-        if let Some(log) = log {
-            self.access_log.turn_to(log);
-        }
+        self.around.turn_to(around);
         let told = next
             .said
             .documents
@@ -353,14 +351,14 @@ impl Reload {
         snapshot: &Arc<Snapshot>,
         loaded: &Loaded,
         sources: &Sources,
-    ) -> Result<(Prepared<'_>, Option<Opened>), Refused> {
+    ) -> Result<(Prepared<'_>, around::Next), Refused> {
         let prepared = self.engine.prepare(Arc::clone(snapshot));
         let prepared = prepared.map_err(|fault| Refused::of_fault(fault, loaded, sources))?;
-        let log = self.access_log.next(&snapshot.model().access_log);
-        let log = log.map_err(|why| Refused::of_access_log(&why, loaded, sources))?;
-        Ok(match log {
-            Some(log) => (prepared.with_access_log(log.writer()), Some(log)),
-            None => (prepared, None),
+        let next = self.around.next(snapshot.model());
+        let next = next.map_err(|why| Refused::of_around(&why, loaded, sources))?;
+        Ok(match next.writer() {
+            Some(log) => (prepared.with_access_log(log), next),
+            None => (prepared, next),
         })
     }
 

@@ -8,6 +8,7 @@
 )]
 
 mod access_log;
+mod admin;
 mod answers;
 mod bodies;
 mod connections;
