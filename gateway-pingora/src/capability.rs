@@ -20,6 +20,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::FieldEdits,
     Capability::Hsts,
     Capability::Http2,
+    Capability::LogChoice,
     Capability::NamedHostsOnly,
     Capability::NodeTls,
     Capability::RateLimits,

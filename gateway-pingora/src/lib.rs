@@ -3,6 +3,7 @@
 //!
 //! Read `connection`, then `proxy` and its steps: that is a request's way, downward.
 
+mod access;
 mod body_memory;
 mod capability;
 mod certificates;
@@ -10,12 +11,14 @@ mod client;
 mod clock;
 mod connection;
 mod connections_out;
+mod counts;
 mod crew;
 mod ctx;
 mod descriptors;
 mod drain;
 mod endpoint;
 mod engine;
+mod exposition;
 mod fault;
 mod fields;
 mod gate;
@@ -34,6 +37,7 @@ mod post;
 mod probe_io;
 mod probing;
 mod proxy;
+mod series;
 mod serving;
 mod site;
 mod sockets;
@@ -49,5 +53,6 @@ mod worker;
 pub use capability::CAPABILITIES;
 pub use certificates::check_certificates;
 pub use engine::{Engine, Options, Prepared};
+pub use exposition::{Exposition, Kind};
 pub use fault::Fault;
 pub use view::{Applied, DataPlane, DrainingView, ListenerView, NodeHealth, PoolView};

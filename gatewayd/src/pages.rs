@@ -11,10 +11,13 @@ use std::sync::{Arc, Weak};
 use crate::admin::{Page, Pages};
 use crate::reload::Reload;
 
+mod metrics;
 mod readiness;
 mod standing;
+mod vitals;
 
 const PLAIN: &str = "text/plain; charset=utf-8";
+const SCRAPED: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The pages of one process.
 pub(crate) struct Seen {
@@ -34,16 +37,16 @@ impl Seen {
 impl Pages for Seen {
     fn page(&self, path: &str) -> Option<Page> {
         let reload = self.reload.upgrade()?;
-        let (status, text) = match path {
-            "/" => (200, standing::text(&reload)),
-            "/livez" => (200, "ok\n".to_owned()),
-            "/readyz" => readiness::of(&reload).said(),
+        let (status, kind, text) = match path {
+            "/" => (200, PLAIN, standing::text(&reload)),
+            "/livez" => (200, PLAIN, "ok\n".to_owned()),
+            "/metrics" => (200, SCRAPED, metrics::text(&reload)),
+            "/readyz" => {
+                let (status, text) = readiness::of(&reload).said();
+                (status, PLAIN, text)
+            }
             _ => return None,
         };
-        Some(Page {
-            status,
-            kind: PLAIN,
-            text,
-        })
+        Some(Page { status, kind, text })
     }
 }

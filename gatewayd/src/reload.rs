@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gateway_config::{Loaded, Snapshot, Sources};
-use gateway_pingora::{DataPlane, Engine, PoolView, Prepared};
+use gateway_pingora::{DataPlane, Engine, Exposition, PoolView, Prepared};
 use tokio::sync::broadcast;
 
 use crate::around::{self, Around};
@@ -246,6 +246,16 @@ impl Reload {
         self.engine.pools()
     }
 
+    /// Writes what the data plane counts.
+    pub(crate) fn write_metrics(&self, out: &mut Exposition) {
+        self.engine.write_metrics(out);
+    }
+
+    /// What is beside the data plane.
+    pub(crate) fn around(&self) -> &Around {
+        &self.around
+    }
+
     /// What changes from here on.
     pub(crate) fn watch(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
@@ -422,7 +432,7 @@ impl Reload {
             self.remember(&overrides);
         }
         let mut status = self.status();
-        status.active = change.active.clone();
+        status.took(&change);
         if !change.active.differs {
             status.not_as_said.clear();
         }

@@ -24,6 +24,7 @@ mod http2;
 mod identity;
 mod lifecycle;
 mod logs;
+mod metrics;
 mod refusals;
 mod reload;
 mod retry;

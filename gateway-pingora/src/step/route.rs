@@ -70,6 +70,7 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
     let matched = served.site.route_with(method, target, &known);
     let matched = matched.map_err(|unrouted| refused(served, &unrouted))?;
     ctx.route = Some(Arc::clone(&matched.route.name));
+    ctx.route_at = served.site.routes.element_offset(matched.route);
     served.count(
         Some(&matched.route.name),
         admitted.origin.client,

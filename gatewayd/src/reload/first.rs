@@ -197,6 +197,8 @@ impl First {
                 not_kept,
                 not_remembered: None,
                 refusal: None,
+                applied: 0,
+                unchanged: 0,
             }),
             events: broadcast::Sender::new(EVENTS),
             is_draining: AtomicBool::new(false),
