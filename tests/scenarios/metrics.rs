@@ -1,7 +1,7 @@
 //! The numbers of the operators' listener: what they count, and that clients cannot make more of them.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::net::SocketAddr;
 
 use gateway_tests::client::Conversation;
@@ -10,6 +10,8 @@ use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Reply, Way};
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
 /// Requests of a client who would like to see a series of his own.
 const MANY: usize = 10_000;
@@ -28,8 +30,12 @@ fn text(cluster: &Cluster) -> String {
 }
 
 fn opens(cluster: &Cluster) -> (Door, SocketAddr) {
+    opens_with(cluster, Plan::configured(&text(cluster)))
+}
+
+fn opens_with(cluster: &Cluster, plan: Plan) -> (Door, SocketAddr) {
     cluster.always(&Way::Says(Reply::new(200).body("sold")));
-    let door = Plan::configured(&text(cluster)).opens();
+    let door = plan.opens();
     let said = door.log().waits_for("admin", |_| true);
     let admin = said.text("addr").parse().unwrap();
     wait::until("both nodes", wait::SOON, || {
@@ -163,6 +169,35 @@ fn a_client_cannot_make_a_series() {
     let cluster = Cluster::of(&["a", "b"]);
     let (door, admin) = opens(&cluster);
     let before: BTreeSet<String> = scrape(admin).names();
+    asks_for_many(&door);
+    let refused = "gateway_failures_total{listener=\"web\",reason=\"misdirected\"}";
+    wait::until("all of them counted", wait::SOON, || {
+        scrape(admin).number(refused) >= 6_666.0
+    });
+    assert_eq!(scrape(admin).names(), before);
+}
+
+/// GATEWAY §10: a log that nobody reads costs its lines, and no request.
+#[test]
+fn lines_that_nobody_takes_are_dropped_and_counted() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let logs = "[logs]\naccess = \"./pipe\"\n";
+    let plan = Plan::configured(&format!("{}{logs}", text(&cluster)));
+    let pipe = plan.path("pipe");
+    mkfifo(&pipe, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    let unread = File::options().read(true).write(true).open(&pipe).unwrap();
+    let (door, admin) = opens_with(&cluster, plan);
+    let dropped = "gateway_access_lines_dropped_total";
+    assert_eq!(scrape(admin).number(dropped), 0.0);
+    asks_for_many(&door);
+    wait::until("lines dropped", wait::SOON, || {
+        scrape(admin).number(dropped) > 0.0
+    });
+    drop(unread);
+}
+
+/// Asks for what nobody has, under as many names, and hears every answer.
+fn asks_for_many(door: &Door) {
     let mut client = door.connect();
     for first in (0..MANY).step_by(AT_ONCE) {
         let asked = first..first + AT_ONCE;
@@ -181,9 +216,4 @@ fn a_client_cannot_make_a_series() {
             client.hears();
         }
     }
-    let refused = "gateway_failures_total{listener=\"web\",reason=\"misdirected\"}";
-    wait::until("all of them counted", wait::SOON, || {
-        scrape(admin).number(refused) >= 6_666.0
-    });
-    assert_eq!(scrape(admin).names(), before);
 }
