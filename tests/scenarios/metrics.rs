@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::net::SocketAddr;
 
+use gateway_tests::certs::Authority;
 use gateway_tests::client::Conversation;
 use gateway_tests::gateway::{Door, Metrics, Plan};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Reply, Way};
+use gateway_tests::scratch::set_mode;
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
@@ -216,4 +218,35 @@ fn asks_for_many(door: &Door) {
             client.hears();
         }
     }
+}
+
+/// Case 42, for names that are asked for in a handshake.
+#[test]
+fn handshakes_are_counted_by_what_came_of_them_and_not_by_name() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let authority = Authority::new();
+    let signed = authority.signs(&["shop.test"]);
+    let more = "[listeners.sec]\nbind = \"127.0.0.1:0\"\ntls = \"t\"\n\
+                [tls.t]\nchain = \"t.pem\"\nkey = \"t.key\"\n";
+    let plan = Plan::configured(&format!("{}{more}", text(&cluster)));
+    for (name, pem) in [("t.pem", &signed.cert_pem), ("t.key", &signed.key_pem)] {
+        fs::write(plan.path(name), pem).unwrap();
+        set_mode(&plan.path(name), 0o600);
+    }
+    let (door, admin) = opens_with(&cluster, plan);
+    let addr = door.seen_as("sec").addr();
+    let before = scrape(admin).names();
+    for number in 0..20 {
+        let name = format!("h{number}.test");
+        let tried = Conversation::tries_tls(addr, &authority.trust(), &name);
+        let _ = tried.unwrap().sends(&shop("/gone")).listens();
+    }
+    let mut client = Conversation::open_tls(addr, &authority.trust(), "shop.test");
+    client.asks(&shop("/gone"));
+    let of = |outcome: &str| {
+        format!("gateway_handshakes_total{{listener=\"sec\",outcome=\"{outcome}\"}}")
+    };
+    comes_to(admin, &of("failed"), 20.0);
+    comes_to(admin, &of("done"), 1.0);
+    assert_eq!(scrape(admin).names(), before);
 }
