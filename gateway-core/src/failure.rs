@@ -201,6 +201,43 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Every [`reason`](Self::reason), sorted.
+    pub const REASONS: [&str; 33] = [
+        "answer_lost",
+        "answer_stalled",
+        "body_memory",
+        "body_too_large",
+        "body_too_slow",
+        "budget_spent",
+        "budget_spent_before_sending",
+        "busy_then_lost",
+        "client_gone",
+        "draining",
+        "fields_too_large",
+        "head_too_slow",
+        "internal",
+        "line_too_long",
+        "malformed",
+        "method_not_allowed",
+        "misdirected",
+        "no_descriptors",
+        "no_healthy_node",
+        "no_such_route",
+        "node_connect",
+        "node_connect_timeout",
+        "node_handshake",
+        "node_refused_stream",
+        "node_resolve",
+        "node_unreadable",
+        "not_let_in",
+        "outcome_unknown",
+        "query_refused",
+        "queue_full",
+        "queue_wait_spent",
+        "rate_exceeded",
+        "unknown_coding",
+    ];
+
     /// A stable label for metrics and logs.
     #[must_use]
     pub fn reason(&self) -> &'static str {

@@ -17,6 +17,7 @@ pub mod rate;
 pub mod readiness;
 pub mod retry;
 pub mod rotation;
+pub mod tally;
 pub mod tried;
 pub mod wait;
 

@@ -18,6 +18,7 @@ use crate::health::{Health, Turn};
 use crate::in_flight::Gate;
 use crate::queue::{Lane, Queue};
 use crate::readiness::{Document, Why};
+use crate::tally::Tally;
 use crate::tried::NodeId;
 
 /// One node of a pool.
@@ -41,6 +42,7 @@ pub struct LiveNode {
     health: Mutex<Health>,
     last_probe: Mutex<Option<LastProbe>>,
     queue: Arc<Queue<LiveNode>>,
+    tally: Tally,
 }
 
 /// When a probe of a node ended, and how long it took.
@@ -74,6 +76,7 @@ impl LiveNode {
             addresses: Mutex::new(Arc::from([])),
             health: Mutex::new(health),
             queue,
+            tally: Tally::default(),
         }
     }
 
@@ -114,6 +117,12 @@ impl LiveNode {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner) = Arc::from(addresses);
         }
+    }
+
+    /// What is counted of it.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
     }
 
     /// Whether it is in rotation.

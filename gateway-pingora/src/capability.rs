@@ -9,6 +9,7 @@ use crate::fault::Fault;
 /// Everything this data plane executes. A snapshot that needs more is refused as a whole: see
 /// [`unserved`](gateway_config::capability::unserved) for the findings, each with its place.
 pub const CAPABILITIES: &[Capability] = &[
+    Capability::Admin,
     Capability::AllowFrom,
     Capability::Answers,
     Capability::BufferedBodies,
@@ -21,6 +22,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::Files,
     Capability::Hsts,
     Capability::Http2,
+    Capability::LogChoice,
     Capability::NamedHostsOnly,
     Capability::NodeTls,
     Capability::RateLimits,

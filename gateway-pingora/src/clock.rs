@@ -27,3 +27,9 @@ pub(crate) fn since_start(at: Instant) -> Duration {
 pub(crate) fn wall() -> std::time::SystemTime {
     std::time::SystemTime::now()
 }
+
+/// The wall clock in seconds since 1970, for a line that a program reads.
+pub(crate) fn unix_seconds() -> f64 {
+    let since = wall().duration_since(std::time::SystemTime::UNIX_EPOCH);
+    since.map_or(0.0, |since| since.as_secs_f64())
+}

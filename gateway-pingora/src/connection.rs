@@ -8,6 +8,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -17,8 +18,10 @@ use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use tokio::io::AsyncWriteExt;
 
+use crate::access::AccessLine;
 use crate::client::Client;
 use crate::clock;
+use crate::counts::Ended;
 use crate::drain::Drain;
 use crate::fields::answer_head;
 use crate::http2;
@@ -26,7 +29,6 @@ use crate::ids::REQUEST_ID;
 use crate::made::Made;
 use crate::serving::Sites;
 use crate::stream::{Conn, HeadRefusal};
-use crate::telemetry::AccessLine;
 use crate::worker::Worker;
 
 /// How long an idle connection is listened to at least, for bytes that are on their way.
@@ -116,27 +118,27 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
         site.metrics.requests.inc();
         site.metrics.answered(answer.status, Duration::ZERO);
     }
-    worker.shared.access_log.write(&AccessLine {
-        id: id.to_str().unwrap_or_default(),
-        client: client.peer.ip().to_canonical(),
+    site.unwrap_or(&serving.nobody).counts.end(&Ended {
         listener: &client.listening.name,
-        site: site.map(|site| &*site.site.name),
-        method: None,
-        path: None,
-        protocol: None,
-        status: Some(answer.status),
-        bytes_in: 0,
-        bytes_out: body.len() as u64,
-        seconds: 0.0,
         route: None,
-        pool: None,
-        node: None,
-        addr: None,
-        tries: 0,
+        status: Some(answer.status),
+        took: None,
+        bytes: (0, body.len() as u64),
+    });
+    client.listening.counts.failures.count(&failure);
+    worker.shared.access_log.write(&AccessLine {
+        site: site.map(|site| &*site.site.name),
+        status: Some(answer.status),
+        bytes_out: body.len() as u64,
         code: Some(answer.code),
         reason: Some(failure.reason()),
+        generation: worker.shared.generation.load(Ordering::Relaxed),
         snapshot: site.map(|site| &*site.hash),
-        tls: None,
+        ..AccessLine::unread(
+            id.to_str().unwrap_or_default(),
+            client.peer.ip().to_canonical(),
+            &client.listening.name,
+        )
     });
 }
 

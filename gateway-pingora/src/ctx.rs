@@ -10,6 +10,7 @@ use gateway_core::deadline::Budget;
 use gateway_core::failure::{Asked, Failure};
 use gateway_core::node::{LiveNode, Slot};
 use gateway_core::retry::Tries;
+use gateway_core::tally::Outcome;
 use gateway_core::tried::Tried;
 use http::{HeaderMap, HeaderValue};
 use pingora_core::{Error, ErrorType};
@@ -18,6 +19,7 @@ use crate::body_memory::Held;
 use crate::client::Client;
 use crate::clock;
 use crate::compress::Encoder;
+use crate::counts::InFlight;
 use crate::ids::REQUEST_ID;
 use crate::origin::Origin;
 use crate::pools::LivePool;
@@ -31,6 +33,8 @@ pub(crate) struct Ctx {
     pub(crate) admitted: Option<Admitted>,
     /// The route that takes it; left by `route`.
     pub(crate) route: Option<Name>,
+    /// Its place in the site; left by `route`.
+    pub(crate) route_at: Option<usize>,
     /// Left by `route`, for a request that goes to a node.
     pub(crate) routed: Option<Routed>,
     /// Left by `body`, for a request that is read whole.
@@ -57,6 +61,10 @@ pub(crate) struct Admitted {
     pub(crate) origin: Origin,
     /// The request's id.
     pub(crate) id: HeaderValue,
+    /// The generation that served when the request came.
+    pub(crate) generation: u64,
+    /// Counts it for as long as it lasts.
+    pub(crate) _in_flight: InFlight,
 }
 
 /// A request that a route takes.
@@ -93,6 +101,8 @@ pub(crate) struct Attempt {
     pub(crate) is_last_on_connection: bool,
     /// Whether the node is asked to open a tunnel.
     pub(crate) asks_to_upgrade: bool,
+    /// What it has come to so far; counted when it ends.
+    pub(crate) outcome: Outcome,
 }
 
 /// How far a try has got.
@@ -130,6 +140,7 @@ impl Ctx {
             started: clock::now(),
             admitted: None,
             route: None,
+            route_at: None,
             routed: None,
             body: None,
             attempt: None,
@@ -172,6 +183,12 @@ impl Attempt {
             node: Arc::clone(node.name()),
             addr: Arc::clone(node.addr()),
         }
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        self.slot.node().tally().count(self.outcome);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU16;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -11,14 +12,15 @@ use gateway_config::Snapshot;
 use gateway_config::model::{Model, Name};
 use tracing_appender::non_blocking::NonBlocking;
 
+use crate::access::AccessLog;
 use crate::clock;
+use crate::exposition::Exposition;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
 use crate::probing::{Probing, Tried};
 use crate::serving::{Serving, Shared};
-use crate::telemetry::AccessLog;
-use crate::tls;
 use crate::view::{Applied, DataPlane, PoolView};
+use crate::{series, tls};
 
 /// How long a change waits for workers to hand sockets over; one that is so busy does it later.
 const HANDOVER: Duration = Duration::from_millis(250);
@@ -76,7 +78,8 @@ impl Engine {
     /// A [`Fault`]; nothing is bound then.
     pub fn start(snapshot: Arc<Snapshot>, options: Options) -> Result<Engine, Fault> {
         let serving = Serving::new(Arc::clone(&snapshot), None)?;
-        let shared = Arc::new(Shared::new(serving, AccessLog::new(options.access_log)));
+        let access_log = AccessLog::new(options.access_log, &snapshot.model().logs);
+        let shared = Arc::new(Shared::new(serving, access_log));
         let engine = Engine {
             shared,
             generations: Mutex::new(Generations::none(clock::wall())),
@@ -149,6 +152,7 @@ impl Engine {
         let drain = self.snapshot().model().drain;
         let turnover = generations.turn_over(plan, false, drain, clock::now(), clock::wall());
         drop(generations);
+        self.say_generation();
         turnover.handover.wait(HANDOVER);
         overrides.workers = count;
         Ok(())
@@ -212,6 +216,16 @@ impl Engine {
         serving.pools.values().map(|pool| pool.view()).collect()
     }
 
+    /// Writes what it counts, for a scraper.
+    pub fn write_metrics(&self, out: &mut Exposition) {
+        let serving = self.shared.serving.load_full();
+        let listening = self.generations().listening();
+        series::listeners(out, &listening);
+        series::sites(out, &serving);
+        series::pools(out, &serving.pools);
+        series::process(out, &self.shared, &self.data_plane());
+    }
+
     /// Takes no new connection from here on; requests in flight end.
     pub fn drain(&self) {
         self.shared.drain();
@@ -234,8 +248,15 @@ impl Engine {
         let turnover = self
             .generations()
             .turn_over(plan, is_forced, drain, now, wall);
+        self.say_generation();
         turnover.handover.wait(HANDOVER);
         turnover
+    }
+
+    /// Requests that come from here on know it.
+    fn say_generation(&self) {
+        let (number, _) = self.generations().current();
+        self.shared.generation.store(number, Ordering::Relaxed);
     }
 
     fn generations(&self) -> MutexGuard<'_, Generations> {
@@ -276,9 +297,8 @@ impl Prepared<'_> {
         let shared = &self.engine.shared;
         let pools = self.serving.pools.clone();
         let before = shared.serving.swap(Arc::new(self.serving));
-        if let Some(to) = self.access_log {
-            shared.access_log.turn_to(to);
-        }
+        let logs = shared.serving.load().snapshot.model().logs.clone();
+        shared.access_log.turn_to(self.access_log, &logs);
         for pool in pools.values() {
             let moves = pool.state.apply(&pool.pool);
             pool.report(&moves);

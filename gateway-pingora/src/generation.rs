@@ -348,6 +348,12 @@ impl Generations {
         all.map(|one| Arc::clone(&one.name)).collect()
     }
 
+    /// The listeners that are served, as they run.
+    pub(crate) fn listening(&self) -> Vec<Arc<Listening>> {
+        let served = self.served.iter();
+        served.map(|one| Arc::clone(&one.listening)).collect()
+    }
+
     /// How many workers serve.
     pub(crate) fn workers(&self) -> usize {
         self.crew.len()

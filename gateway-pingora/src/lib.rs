@@ -3,6 +3,7 @@
 //!
 //! Read `connection`, then `proxy` and its steps: that is a request's way, downward.
 
+mod access;
 mod body_memory;
 mod capability;
 mod certificates;
@@ -11,12 +12,14 @@ mod clock;
 mod compress;
 mod connection;
 mod connections_out;
+mod counts;
 mod crew;
 mod ctx;
 mod descriptors;
 mod drain;
 mod engine;
 pub mod explain;
+mod exposition;
 mod fault;
 mod fields;
 mod folder;
@@ -36,6 +39,7 @@ mod post;
 mod probe_io;
 mod probing;
 mod proxy;
+mod series;
 mod serving;
 mod site;
 mod sockets;
@@ -51,5 +55,6 @@ mod worker;
 pub use capability::CAPABILITIES;
 pub use certificates::check_certificates;
 pub use engine::{Engine, Options, Prepared};
+pub use exposition::{Exposition, Kind};
 pub use fault::Fault;
 pub use view::{Applied, DataPlane, DrainingView, ListenerView, NodeHealth, PoolView};

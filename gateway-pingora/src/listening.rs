@@ -8,6 +8,7 @@ use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use gateway_config::model::{Listener, Name};
 
 use crate::clock;
+use crate::counts::ListenerCounts;
 
 /// A listener as it runs. Shared by all workers.
 pub(crate) struct Listening {
@@ -16,6 +17,8 @@ pub(crate) struct Listening {
     settings: ArcSwap<Listener>,
     /// What a handshake is done with; `None` in clear text.
     pub(crate) tls: ArcSwapOption<rustls::ServerConfig>,
+    /// What is counted of it.
+    pub(crate) counts: ListenerCounts,
     connections: AtomicU32,
     handshakes: AtomicU32,
     /// When it was last said that connections are not taken, in milliseconds; 0 is never.
@@ -35,6 +38,7 @@ impl Listening {
             name: Arc::clone(&listener.name),
             settings: ArcSwap::from_pointee(listener),
             tls: ArcSwapOption::new(tls),
+            counts: ListenerCounts::default(),
             connections: AtomicU32::new(0),
             handshakes: AtomicU32::new(0),
             said: AtomicU64::new(0),

@@ -8,9 +8,10 @@ use std::time::Instant;
 use gateway_config::model::{Name, Pool};
 use gateway_core::node::NodeView;
 use gateway_core::pool::PoolState;
-use gateway_core::rotation::Moves;
+use gateway_core::rotation::{By, Moves, Rotation};
 
 use crate::clock;
+use crate::counts::Count;
 use crate::fault::Fault;
 use crate::telemetry;
 use crate::tls::Transport;
@@ -22,6 +23,8 @@ pub(crate) struct LivePool {
     pub(crate) pool: Pool,
     /// What is known about its nodes; outlives snapshots.
     pub(crate) state: Arc<PoolState>,
+    /// Tries after the first; outlives snapshots.
+    pub(crate) retries: Arc<Count>,
     /// How its nodes are reached.
     pub(crate) transport: Transport,
     /// Keeps its connections apart from those of pools with another TLS policy, which Pingora's own
@@ -34,14 +37,15 @@ impl LivePool {
     ///
     /// # Errors
     /// [`Fault::Certificate`] when the roots cannot be read.
-    pub(crate) fn new(pool: &Pool, state: Option<Arc<PoolState>>) -> Result<Self, Fault> {
+    pub(crate) fn new(pool: &Pool, before: Option<&LivePool>) -> Result<Self, Fault> {
         let transport = Transport::new(&pool.tls)?;
         let mut hasher = DefaultHasher::new();
         (&pool.name, format!("{:?}", pool.tls)).hash(&mut hasher);
         transport.hash_roots(&mut hasher);
         Ok(LivePool {
             pool: pool.clone(),
-            state: state.unwrap_or_else(|| PoolState::new(pool)),
+            state: before.map_or_else(|| PoolState::new(pool), |one| Arc::clone(&one.state)),
+            retries: before.map_or_else(Arc::default, |one| Arc::clone(&one.retries)),
             transport,
             group: hasher.finish(),
         })
@@ -79,8 +83,15 @@ impl LivePool {
         }
     }
 
-    /// Says what moved.
+    /// Says what moved, and counts it.
     pub(crate) fn report(&self, moves: &Moves) {
+        let is_ejected = |one: &&Rotation| one.by == By::Traffic && !one.is_in;
+        for out in moves.rotations.iter().filter(is_ejected) {
+            let nodes = self.state.nodes();
+            if let Some(node) = nodes.iter().find(|node| *node.name() == out.node) {
+                node.tally().count_ejection();
+            }
+        }
         telemetry::moves(&self.pool.name, moves);
     }
 }

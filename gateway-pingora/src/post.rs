@@ -192,9 +192,11 @@ impl Holding {
         let shared = &self.worker.shared;
         let most = shared.serving.load().snapshot.model().limits.connections;
         let Some(counted) = self.listening.connect(most) else {
+            self.listening.counts.refused.full.one();
             let why = "as many connections as may be are open";
             return self.listening.cannot_accept(why);
         };
+        self.listening.counts.accepted.one();
         let held = Held {
             _counted: counted,
             _descriptor: shared.descriptors.hold(),
@@ -242,13 +244,19 @@ async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>) {
             let shared = &worker.shared;
             let most = shared.serving.load().snapshot.model().limits.handshakes;
             let Some(_under_way) = listening.begin_handshake(most) else {
+                listening.counts.refused.handshakes.one();
                 return listening.cannot_accept("as many handshakes as may be are under way");
             };
             let limit = listening.settings().handshake;
             let handshake = Box::pin(tokio_rustls::TlsAcceptor::from(config).accept(stream));
+            let counts = &listening.counts;
             match tokio::time::timeout(limit, handshake).await {
-                Ok(Ok(stream)) => Conn::tls(stream, Arc::clone(&client)),
-                Ok(Err(_)) | Err(_) => return,
+                Ok(Ok(stream)) => {
+                    counts.handshakes.one();
+                    Conn::tls(stream, Arc::clone(&client))
+                }
+                Ok(Err(_)) => return counts.handshakes_failed.one(),
+                Err(_) => return counts.handshakes_slow.one(),
             }
         }
     };

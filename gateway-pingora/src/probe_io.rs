@@ -76,6 +76,12 @@ impl ReadyCheck {
     /// Cancel-safe: a probe that is dropped counts for nothing.
     pub(crate) async fn probe(&self) {
         if let Some(seen) = self.observe().await {
+            self.node.tally().count_probe(seen.why().is_none());
+            if let Some(why) = seen.why() {
+                let (node, pool) = (&**self.node.name(), self.pool.load_full());
+                let pool = &*pool.pool.name;
+                tracing::debug!(pool, node, %why, "probe failed");
+            }
             let pool = self.pool.load_full();
             let moves = pool.state.probed(&self.node, &seen, clock::now());
             pool.report(&moves);

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use gateway_config::model::{Listener, Name, Node, Site};
 use gateway_config::{FoundBy, Hosts, Snapshot};
 use gateway_core::node::NodeView;
 
+use crate::access::AccessLog;
 use crate::body_memory::BodyMemory;
 use crate::capability;
 use crate::descriptors::Descriptors;
@@ -19,7 +20,6 @@ use crate::fault::Fault;
 use crate::ids::Ids;
 use crate::pools::{LivePool, Pools};
 use crate::site::ServedSite;
-use crate::telemetry::AccessLog;
 
 /// What all workers share.
 pub(crate) struct Shared {
@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) access_log: AccessLog,
     /// Makes request ids.
     pub(crate) ids: Ids,
+    /// The number of the generation that serves.
+    pub(crate) generation: AtomicU64,
     draining: AtomicBool,
 }
 
@@ -45,6 +47,7 @@ impl Shared {
             body_memory: BodyMemory::default(),
             access_log,
             ids: Ids::new(),
+            generation: AtomicU64::new(0),
             draining: AtomicBool::new(false),
         }
     }
@@ -85,16 +88,15 @@ impl Serving {
         let mut pools = Pools::new();
         for pool in &model.pools {
             let known = before.and_then(|before| before.pools.get(&pool.name));
-            let state = known.map(|known| Arc::clone(&known.state));
             pools.insert(
                 Arc::clone(&pool.name),
-                Arc::new(LivePool::new(pool, state)?),
+                Arc::new(LivePool::new(pool, known.map(|known| &**known))?),
             );
         }
         let hash = snapshot.hash();
         let pools = Arc::new(pools);
-        let before = before.map_or(&[][..], |before| &before.all);
-        let known: HashMap<&str, &ServedSite> = before
+        let sites_before = before.map_or(&[][..], |before| &before.all);
+        let known: HashMap<&str, &ServedSite> = sites_before
             .iter()
             .map(|served| (&*served.site.name, &**served))
             .collect();
@@ -111,7 +113,13 @@ impl Serving {
         };
         let sites = model.listeners.iter().filter_map(of_listener).collect();
         let nobody = Site::new("".into(), "".into());
-        let nobody = ServedSite::new(model, &nobody, hash, &Arc::default(), None)?;
+        let nobody = ServedSite::new(
+            model,
+            &nobody,
+            hash,
+            &Arc::default(),
+            before.map(|before| &*before.nobody),
+        )?;
         Ok(Serving {
             snapshot,
             pools,
@@ -131,6 +139,11 @@ impl Serving {
                 self.departed.insert(Arc::clone(name), sites.clone());
             }
         }
+    }
+
+    /// The sites, and what stands for the site of a name that nobody has.
+    pub(crate) fn all_sites(&self) -> impl Iterator<Item = &Arc<ServedSite>> {
+        self.all.iter().chain([&self.nobody])
     }
 
     /// The pools that have nobody in rotation but may have somebody new: served as they are known,

@@ -15,6 +15,7 @@ use http::header::STRICT_TRANSPORT_SECURITY;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::clock;
+use crate::counts::SiteCounts;
 use crate::fault::Fault;
 use crate::folder::Folder;
 use crate::metrics::Metrics;
@@ -29,6 +30,8 @@ pub(crate) struct ServedSite {
     pub(crate) site: Site,
     /// Its metrics; outlive snapshots.
     pub(crate) metrics: Arc<Metrics>,
+    /// What is counted of it; goes on over snapshots.
+    pub(crate) counts: SiteCounts,
     /// The pools its routes go to, and the one its endpoints speak of.
     pub(crate) pools: Arc<Pools>,
     /// Request fields carried to the node; `None` is all but hop-by-hop ones.
@@ -88,6 +91,7 @@ impl ServedSite {
                 Some(before) => Arc::clone(&before.metrics),
                 None => Arc::new(Metrics::new()?),
             },
+            counts: counts(model, site, before),
             rates: rates(
                 site.rate.as_ref(),
                 before.and_then(|one| one.rates.as_ref()),
@@ -170,6 +174,18 @@ impl FieldEdits {
         }
         for (name, value) in &self.set {
             fields.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+/// Of the site for a name that nobody has, on every listener.
+fn counts(model: &Model, site: &Site, before: Option<&ServedSite>) -> SiteCounts {
+    let before = before.map(|before| &before.counts);
+    match site.name.is_empty() {
+        true => SiteCounts::new(site, model.listeners.iter().map(|one| &one.name), before),
+        false => {
+            let listeners = [&site.listener].into_iter().chain(&site.also_on);
+            SiteCounts::new(site, listeners, before)
         }
     }
 }

@@ -7,6 +7,8 @@ use mimalloc::MiMalloc;
 use crate::exit::Exit;
 
 mod access_file;
+mod admin;
+mod around;
 mod changes;
 mod cli;
 mod clock;
@@ -16,6 +18,7 @@ mod entries;
 mod exit;
 mod log;
 mod origin;
+mod pages;
 mod process;
 mod proto;
 mod reload;

@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use crate::access_file::AccessFile;
+use crate::around::Around;
 use crate::cli;
 use crate::control::Control;
 use crate::exit::Exit;
+use crate::log::Log;
+use crate::pages::Seen;
 use crate::reload::{Findings, Generation, Owner, Refused, Reload, Start};
 use crate::signals::{Signals, Told};
 use crate::state::{Found, StateDir};
@@ -24,8 +26,8 @@ use crate::{log, render};
 /// Serves what `owner` says until told to stop.
 pub(crate) fn serve(owner: Box<dyn Owner>, settings: &cli::Process) -> Exit {
     let inherited = systemd::inherited();
-    let _log = log::start();
-    match starts(owner, settings, &inherited) {
+    let (_written, log) = log::start();
+    match starts(owner, settings, &inherited, log) {
         Ok(running) => running.serve(),
         Err(NotStarted::Configuration(findings)) => {
             tracing::error!(why = findings.lines(), "not started");
@@ -50,7 +52,7 @@ enum NotStarted {
 struct Running {
     runtime: tokio::runtime::Runtime,
     signals: Signals,
-    access_log: Arc<AccessFile>,
+    around: Arc<Around>,
     reload: Arc<Reload>,
     /// Gone when the process ends, so that nobody is told a thing any more.
     control: Control,
@@ -62,6 +64,7 @@ fn starts(
     owner: Box<dyn Owner>,
     settings: &cli::Process,
     inherited: &[TcpListener],
+    log: Log,
 ) -> Result<Running, NotStarted> {
     let because =
         |what: &str, why: &dyn std::fmt::Display| NotStarted::Otherwise(format!("{what}: {why}"));
@@ -76,7 +79,7 @@ fn starts(
     .looks()
     .map_err(NotStarted::Configuration)?;
     first.warnings().iter().for_each(show);
-    let access_log = Arc::new(AccessFile::default());
+    let around = Arc::new(Around::new(log));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -87,7 +90,8 @@ fn starts(
     let signals = signals.map_err(|why| because("no signals", &why))?;
     let control = Control::bind(&settings.addresses(), &settings.control)
         .map_err(|why| NotStarted::Otherwise(why.to_string()))?;
-    let reload = first.starts(&access_log, inherited).map_err(not_started)?;
+    let reload = first.starts(&around, inherited).map_err(not_started)?;
+    around.admin.shows(Seen::of(&reload));
     let (ask, stop) = mpsc::channel(1);
     let control = control
         .serve(&reload, ask)
@@ -95,7 +99,7 @@ fn starts(
     Ok(Running {
         runtime,
         signals,
-        access_log,
+        around,
         reload,
         control,
         stop,
@@ -128,13 +132,13 @@ impl Running {
         let exit = self.runtime.block_on(run(
             &self.reload,
             &mut self.signals,
-            &self.access_log,
+            &self.around,
             &mut self.stop,
         ));
         self.control.ends();
         // A second signal does not wait for what the first one waits for.
         self.runtime.shutdown_background();
-        self.access_log.close();
+        self.around.close();
         exit
     }
 }
@@ -143,7 +147,7 @@ impl Running {
 async fn run(
     reload: &Arc<Reload>,
     signals: &mut Signals,
-    access_log: &AccessFile,
+    around: &Around,
     stop: &mut mpsc::Receiver<()>,
 ) -> Exit {
     let supervisor = Arc::new(Supervisor::found());
@@ -154,7 +158,7 @@ async fn run(
                 Told::Reload => {
                     tokio::spawn(hang_up(Arc::clone(reload), Arc::clone(&supervisor)));
                 }
-                Told::Reopen => access_log.reopen(),
+                Told::Reopen => around.access_log.reopen(),
                 Told::Stop(_) => break,
             },
             Some(()) = stop.recv() => break,

@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gateway_config::{Loaded, Snapshot, Sources};
-use gateway_pingora::{DataPlane, Engine, PoolView, Prepared};
+use gateway_pingora::{DataPlane, Engine, Exposition, PoolView, Prepared};
 use tokio::sync::broadcast;
 
-use crate::access_file::{AccessFile, Opened};
+use crate::around::{self, Around};
 use crate::clock;
 use crate::origin::Document;
 use crate::state::{Kept, Overrides, StateDir};
@@ -45,7 +45,7 @@ const WORKERS: u32 = 256;
 /// Everything that changes what is served.
 pub(crate) struct Reload {
     engine: Arc<Engine>,
-    access_log: Arc<AccessFile>,
+    around: Arc<Around>,
     state: Option<StateDir>,
     who: Who,
     turn: Arc<tokio::sync::Mutex<Turn>>,
@@ -247,6 +247,16 @@ impl Reload {
         self.engine.pools()
     }
 
+    /// Writes what the data plane counts.
+    pub(crate) fn write_metrics(&self, out: &mut Exposition) {
+        self.engine.write_metrics(out);
+    }
+
+    /// What is beside the data plane.
+    pub(crate) fn around(&self) -> &Around {
+        &self.around
+    }
+
     /// What changes from here on.
     pub(crate) fn watch(&self) -> broadcast::Receiver<Event> {
         self.events.subscribe()
@@ -309,7 +319,7 @@ impl Reload {
         };
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
         let mut took = next.said.took;
-        let (prepared, log) = self.prepare(&snapshot, &loaded, &sources)?;
+        let (prepared, around) = self.prepare(&snapshot, &loaded, &sources)?;
         took.ends("prepare");
         let at = clock::wall();
         if !is_unchanged || self.status().not_kept.is_some() {
@@ -328,7 +338,7 @@ impl Reload {
             Generation::WhereNeeded => prepared.activate(),
         };
         took.ends("activate");
-        log.into_iter().for_each(|log| self.access_log.turn_to(log));
+        self.around.turn_to(around);
         let told = next
             .said
             .documents
@@ -357,14 +367,14 @@ impl Reload {
         snapshot: &Arc<Snapshot>,
         loaded: &Loaded,
         sources: &Sources,
-    ) -> Result<(Prepared<'_>, Option<Opened>), Refused> {
+    ) -> Result<(Prepared<'_>, around::Next), Refused> {
         let prepared = self.engine.prepare(Arc::clone(snapshot));
         let prepared = prepared.map_err(|fault| Refused::of_fault(fault, loaded, sources))?;
-        let log = self.access_log.next(&snapshot.model().access_log);
-        let log = log.map_err(|why| Refused::of_access_log(&why, loaded, sources))?;
-        Ok(match log {
-            Some(log) => (prepared.with_access_log(log.writer()), Some(log)),
-            None => (prepared, None),
+        let next = self.around.next(snapshot.model());
+        let next = next.map_err(|why| Refused::of_around(&why, loaded, sources))?;
+        Ok(match next.writer() {
+            Some(log) => (prepared.with_access_log(log), next),
+            None => (prepared, next),
         })
     }
 
@@ -428,7 +438,7 @@ impl Reload {
             self.remember(&overrides);
         }
         let mut status = self.status();
-        status.active = change.active.clone();
+        status.took(&change);
         if !change.active.differs {
             status.not_as_said.clear();
         }

@@ -47,7 +47,11 @@ impl House {
     /// Reloads with this access log, and gives the words that are new in the log.
     fn reloads(&self, to: &str, said: &str) {
         let before = self.door.log().saying(said).len();
-        let text = format!("{}[logs]\naccess = \"{to}\"\n", self.text);
+        let place = match to {
+            "off" => to.to_owned(),
+            file => format!("./{file}"),
+        };
+        let text = format!("{}[logs]\naccess = \"{place}\"\n", self.text);
         fs::write(self.path("gateway.toml"), text).unwrap();
         self.door.signal(Signal::SIGHUP);
         wait::until(said, wait::SOON, || {
@@ -178,4 +182,128 @@ fn lines_can_be_turned_off_and_on_again() {
             .counts(&["one.log"])
             .contains_key(unseen.field("x-request-id").unwrap())
     );
+}
+
+/// Case 41: what a client would write into a line to make it another's, or two.
+const FORGED: [&[u8]; 7] = [
+    b"x%0d%0ay",
+    b"x\x1b[2Jy",
+    "x\u{85}y".as_bytes(),
+    b"x\" 200 \"y",
+    b"x\\\"y\\",
+    b"x\xff\xc3\x28y",
+    &[b'a'; 60 * 1024],
+];
+
+/// Where it writes it.
+const PLACES: [&str; 3] = [
+    "GET /FORGED HTTP/1.1\r\nHost: h\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: FORGED\r\n\r\n",
+    "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: FORGED\r\nReferer: FORGED\r\n\r\n",
+];
+
+#[test]
+fn a_client_cannot_forge_a_line() {
+    let cluster = Cluster::of(&["a"]);
+    for format in ["combined", "json"] {
+        let house = House::before(&cluster);
+        let text = format!(
+            "{}[logs]\naccess = \"./forged.log\"\nformat = \"{format}\"\n",
+            house.text
+        );
+        fs::write(house.path("gateway.toml"), text).unwrap();
+        house.door.signal(Signal::SIGHUP);
+        house.door.log().waits_for("reload: applied", |_| true);
+        let mut asked = 0;
+        for place in PLACES {
+            for forged in FORGED {
+                let mut parts = place.split("FORGED").map(str::as_bytes);
+                let mut bytes = parts.next().unwrap().to_vec();
+                for part in parts {
+                    bytes.extend_from_slice(forged);
+                    bytes.extend_from_slice(part);
+                }
+                let _ = house.door.connect().says(bytes).listens();
+                asked += 1;
+            }
+        }
+        let read = || fs::read(house.path("forged.log")).unwrap();
+        let is_written = || read().iter().filter(|&&byte| byte == b'\n').count() >= asked;
+        wait::until("a line for each", wait::SOON, is_written);
+
+        let log = read();
+        let lines: Vec<&[u8]> = log.trim_ascii_end().split(|&byte| byte == b'\n').collect();
+        assert_eq!(lines.len(), asked, "{format}");
+        for line in lines {
+            let shown = String::from_utf8_lossy(line);
+            assert!(
+                line.iter().all(|byte| (b' '..=b'~').contains(byte)),
+                "{shown}"
+            );
+            assert!(line.len() < 10 * 1024, "{} bytes", line.len());
+            match format {
+                "json" => assert!(
+                    serde_json::from_slice::<serde_json::Value>(line).is_ok(),
+                    "{shown}"
+                ),
+                _ => assert_eq!(shown.matches('"').count(), 6, "{shown}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_combined_format_has_the_query_but_not_what_is_to_be_masked() {
+    let cluster = Cluster::of(&["a"]);
+    let house = House::before(&cluster);
+    let logs = "[logs]\naccess = \"./combined.log\"\nformat = \"combined\"\nredact = [\"token\"]\n";
+    fs::write(house.path("gateway.toml"), format!("{}{logs}", house.text)).unwrap();
+    house.door.signal(Signal::SIGHUP);
+    house.door.log().waits_for("reload: applied", |_| true);
+    let request = Request::get("/schema?a=1&token=s3cret&b=2")
+        .field("Authorization", "Bearer s3cret")
+        .field("Cookie", "token=s3cret")
+        .field("User-Agent", "tester/1")
+        .field("Referer", "https://shop.test/?token=s3cret");
+    house.door.ask(&request).is(200);
+    let read = || fs::read_to_string(house.path("combined.log")).unwrap();
+    wait::until("the line", wait::SOON, || read().ends_with('\n'));
+    let line = read();
+    assert!(line.starts_with("127.0.0.1 - - ["), "{line}");
+    assert!(
+        line.contains("\"GET /schema?a=1&token=***&b=2 HTTP/1.1\" 200 "),
+        "{line}"
+    );
+    assert!(
+        line.ends_with(" \"https://shop.test/?token=***\" \"tester/1\"\n"),
+        "{line}"
+    );
+    assert!(!line.contains("s3cret"), "{line}");
+}
+
+#[test]
+fn the_level_of_the_log_follows_a_reload() {
+    let cluster = Cluster::of(&["a"]);
+    let house = House::before(&cluster);
+    cluster["a"].says_serving(false);
+    let at = |level: &str| {
+        let text = format!("{}[logs]\nlevel = \"{level}\"\n", house.text);
+        fs::write(house.path("gateway.toml"), text).unwrap();
+        house.door.signal(Signal::SIGHUP);
+    };
+    at("debug");
+    let said = house.door.log().waits_for("probe failed", |_| true);
+    assert_eq!(said.text("pool"), "shop");
+    // From `error` on an applied reload is not said; the one that brings `info` back is.
+    at("error");
+    wait::until("no more of it", wait::EVENTUALLY, || {
+        let before = house.door.log().saying("probe failed").len();
+        std::thread::sleep(std::time::Duration::from_millis(2100));
+        house.door.log().saying("probe failed").len() == before
+    });
+    let before = house.door.log().saying("reload: applied").len();
+    at("info");
+    wait::until("info again", wait::SOON, || {
+        house.door.log().saying("reload: applied").len() > before
+    });
 }

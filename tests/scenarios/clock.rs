@@ -37,8 +37,14 @@ fn a_wall_clock_that_jumps_costs_nothing() {
         resting.asks(&Request::get("/schema")).is(200);
         let answer = door.get("/schema");
         let now = day(answer.is(200).field("date").unwrap());
-        let gap = now.duration_since(before).unwrap_or_else(|gap| gap.duration());
-        assert_eq!(gap.as_secs() > 1_800, jump != "+0", "{jump}: not another time");
+        let gap = now
+            .duration_since(before)
+            .unwrap_or_else(|gap| gap.duration());
+        assert_eq!(
+            gap.as_secs() > 1_800,
+            jump != "+0",
+            "{jump}: not another time"
+        );
         wait::until("probes go on", wait::SOON, || {
             probes("a") > a + 1 && probes("b") > b + 1
         });

@@ -8,6 +8,7 @@
 )]
 
 mod access_log;
+mod admin;
 mod answers;
 mod bodies;
 mod clock;
@@ -25,6 +26,7 @@ mod http2;
 mod identity;
 mod lifecycle;
 mod logs;
+mod metrics;
 mod refusals;
 mod reload;
 mod retry;

@@ -302,6 +302,7 @@ fn what_is_served_is_shown_and_compared_with_a_file() {
     let broken = asked.runs(&["diff", "--running", &named]);
     assert_eq!(broken.status.code(), Some(1), "{}", broken.stderr);
     asked.door.stops();
+    asked.door.ends_within(wait::SOON);
     fs::write(&file, text(&asked.cluster, "6s")).unwrap();
     for words in [
         vec!["effective", "--running"],

@@ -39,6 +39,13 @@ impl Request {
         Self::new("POST", target).body(body)
     }
 
+    /// To this host.
+    #[must_use]
+    pub fn to(mut self, host: &str) -> Self {
+        self.fields.retain(|(name, _)| name != "Host");
+        self.field("Host", host)
+    }
+
     /// Adds one header line.
     #[must_use]
     pub fn field(mut self, name: &str, value: &str) -> Self {

@@ -32,6 +32,7 @@ fn table() -> Vec<Row> {
         cause,
     };
     let after = RetryAfter::from_node(b"Fri, 31 Dec 1999 23:59:59 GMT").unwrap();
+    let overloaded = |failure| (failure, 503, "overloaded", Some("1"), None, false);
     let (not_sent, unknown) = (Some("not-sent"), Some("unknown"));
     vec![
         (
@@ -210,22 +211,9 @@ fn table() -> Vec<Row> {
             None,
             true,
         ),
-        (
-            Failure::QueueFull,
-            503,
-            "overloaded",
-            Some("1"),
-            None,
-            false,
-        ),
-        (
-            Failure::QueueWaitSpent,
-            503,
-            "overloaded",
-            Some("1"),
-            None,
-            false,
-        ),
+        overloaded(Failure::QueueFull),
+        overloaded(Failure::NoDescriptors),
+        overloaded(Failure::QueueWaitSpent),
         (Failure::Draining, 503, "overloaded", Some("1"), None, true),
         (
             Failure::BusyThenLost { retry_after: after },
@@ -290,6 +278,7 @@ fn one_reason_is_one_label() {
         .map(|(failure, ..)| failure.reason())
         .collect();
     assert_eq!(labels.len(), table().len());
+    assert!(labels.iter().eq(&Failure::REASONS), "{labels:?}");
     assert!(labels.iter().all(|label| {
         label
             .bytes()

@@ -1,6 +1,7 @@
 //! Step 1: who asks, on which site, under which snapshot.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use gateway_config::FoundBy;
 use gateway_config::canonical::split_port;
@@ -41,6 +42,8 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
         origin: Origin::of(&listener, peer, &request.headers),
         id: id(site, &request.headers).unwrap_or_else(|| shared.ids.make()),
         is_named: by != FoundBy::Default,
+        generation: shared.generation.load(Ordering::Relaxed),
+        _in_flight: site.counts.begin(),
         site: Arc::clone(site),
         client,
     });

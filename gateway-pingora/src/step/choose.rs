@@ -7,6 +7,7 @@ use gateway_config::model::Body;
 use gateway_core::failure::{Failure, Unsent};
 use gateway_core::node::Slot;
 use gateway_core::pool::Pick;
+use gateway_core::tally::Outcome;
 use gateway_core::wait::Waited;
 use pingora_core::upstreams::peer::HttpPeer;
 use pingora_core::{Error, ErrorType, Result as PingoraResult};
@@ -41,6 +42,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
         reached: Reached::Nothing,
         is_last_on_connection: false,
         asks_to_upgrade: false,
+        outcome: Outcome::Abandoned,
     });
     Ok(())
 }
@@ -55,6 +57,9 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
             Ok(()) => {
                 if let Some(admitted) = &ctx.admitted {
                     admitted.site.metrics.retries.inc();
+                }
+                if let Some(routed) = &ctx.routed {
+                    routed.pool.retries.one();
                 }
             }
             Err(failure) => return stop(ctx, failure),

@@ -3,6 +3,7 @@
 
 use gateway_core::failure::{Failure, RetryAfter};
 use gateway_core::retry::{Elsewhere, Next, Try};
+use gateway_core::tally::Outcome;
 use http::HeaderValue;
 use http::StatusCode;
 use http::header::{CONTENT_LENGTH, RETRY_AFTER, TRANSFER_ENCODING};
@@ -91,6 +92,7 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     if !is_readable(response, attempt) {
         ctx.failure = Some(Failure::Unreadable(attempt.asked()));
         attempt.reached = Reached::Stopped;
+        attempt.outcome = Outcome::Unreadable;
         return Error::e_explain(
             ErrorType::InvalidHTTPHeader,
             "not an answer to this request",
@@ -101,10 +103,12 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
         let elsewhere = routed.pool.state.elsewhere(&ctx.asked.tried);
         if routed.tries.judge(Try::Busy(after), elsewhere) == Next::Another {
             attempt.reached = Reached::Busy;
+            attempt.outcome = Outcome::Busy;
             return Error::e_explain(ErrorType::InternalError, "busy; another node is asked");
         }
     }
     attempt.reached = Reached::Answered;
+    attempt.outcome = Outcome::Answered;
     if let Some(admitted) = ctx
         .admitted
         .as_ref()
@@ -120,12 +124,13 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
 
 /// Decides what follows a try that failed, gives the slot back and says so to Pingora.
 fn end(
-    attempt: Attempt,
+    mut attempt: Attempt,
     how: Try,
     failure: Failure,
     mut error: Box<Error>,
     ctx: &mut Ctx,
 ) -> Box<Error> {
+    attempt.outcome = outcome(&how, &failure);
     drop(attempt);
     let Some(routed) = &mut ctx.routed else {
         return error;
@@ -138,6 +143,24 @@ fn end(
     error.set_retry(routed.tries.judge(how, elsewhere) == Next::Another);
     ctx.failure = Some(failure);
     error
+}
+
+/// What a try came to that ended with this failure.
+fn outcome(how: &Try, failure: &Failure) -> Outcome {
+    if matches!(how, Try::Unsent) {
+        Outcome::Unsent
+    } else if matches!(failure, Failure::AnswerLost(_) | Failure::AnswerStalled(..)) {
+        Outcome::Lost
+    } else if matches!(
+        failure,
+        Failure::OutcomeUnknown(_) | Failure::BudgetSpent { .. }
+    ) {
+        Outcome::Unanswered
+    } else if matches!(failure, Failure::Unreadable(_)) {
+        Outcome::Unreadable
+    } else {
+        Outcome::Abandoned
+    }
 }
 
 /// Whether the head means the same to everybody: a status there is (RFC 9110 §15), a switch of

@@ -69,6 +69,7 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
         failure(&unrouted)
     })?;
     ctx.route = Some(Arc::clone(&matched.route.name));
+    ctx.route_at = served.site.routes.element_offset(matched.route);
     served.count(
         Some(&matched.route.name),
         admitted.origin.client,

@@ -124,10 +124,9 @@ mod tests {
         );
         assert_eq!(
             text(&changes),
-            "at once:\n  ~ pools.p.queue_wait: \"5s\" → \"1s\"\n\n\
+            "at once:\n  ~ logs.level: \"info\" → \"debug\"\n  ~ pools.p.queue_wait: \"5s\" → \"1s\"\n\n\
              new connections:\n  ~ pools.p.keep_idle: \"4s\" → \"9s\"\n\n\
-             rebind:\n  ~ listeners.a.bind: \"127.0.0.1:80\" → \"127.0.0.1:82\"\n\n\
-             restart:\n  ~ logs.level: \"info\" → \"debug\"\n"
+             rebind:\n  ~ listeners.a.bind: \"127.0.0.1:80\" → \"127.0.0.1:82\"\n"
         );
         assert!(document(&changes).contains("\"cost\": \"new connections\""));
     }

@@ -12,7 +12,6 @@ use gateway_config::model::Model;
 use gateway_pingora::Options;
 
 use super::*;
-use crate::access_file::Opened;
 use crate::origin::Outcome;
 use crate::state::Found;
 
@@ -110,23 +109,23 @@ impl First {
     /// Why the last one could not be.
     pub(crate) fn starts(
         mut self,
-        access_log: &Arc<AccessFile>,
+        around: &Arc<Around>,
         inherited: &[TcpListener],
     ) -> Result<Arc<Reload>, Refused> {
         let mut refused = Refused::NothingBefore;
         for candidate in std::mem::take(&mut self.candidates) {
             let number = candidate.number(self.last, self.before.as_ref());
             let snapshot = Arc::new(candidate.loaded.snapshot.clone().with_number(number));
-            let log = match access_log.next(&snapshot.model().access_log) {
-                Ok(log) => log,
+            let next = match around.next(snapshot.model()) {
+                Ok(next) => next,
                 Err(why) => {
-                    refused = Refused::of_access_log(&why, &candidate.loaded, &candidate.sources);
+                    refused = Refused::of_around(&why, &candidate.loaded, &candidate.sources);
                     self.not_as_said.push(refused.to_string());
                     continue;
                 }
             };
             let options = Options {
-                access_log: log.as_ref().and_then(Opened::writer),
+                access_log: next.writer().flatten(),
                 workers: self.overrides.workers.and_then(NonZeroU16::new),
                 drained: self.overrides.drained.iter().cloned().collect(),
                 inherited: inherited
@@ -136,8 +135,8 @@ impl First {
             };
             match Engine::start(snapshot, options) {
                 Ok(engine) => {
-                    log.into_iter().for_each(|log| access_log.turn_to(log));
-                    return Ok(self.runs(candidate, engine, access_log));
+                    around.turn_to(next);
+                    return Ok(self.runs(candidate, engine, around));
                 }
                 Err(fault) => {
                     refused = Refused::of_fault(fault, &candidate.loaded, &candidate.sources);
@@ -148,12 +147,7 @@ impl First {
         Err(refused)
     }
 
-    fn runs(
-        mut self,
-        candidate: Candidate,
-        engine: Engine,
-        access_log: &Arc<AccessFile>,
-    ) -> Arc<Reload> {
+    fn runs(mut self, candidate: Candidate, engine: Engine, around: &Arc<Around>) -> Arc<Reload> {
         say_where(&engine);
         let (at, snapshot) = (clock::wall(), engine.snapshot());
         let (number, hash) = (snapshot.number(), snapshot.hash().to_owned());
@@ -184,7 +178,7 @@ impl First {
         let last = self.last.max(number);
         Arc::new(Reload {
             engine: Arc::new(engine),
-            access_log: Arc::clone(access_log),
+            around: Arc::clone(around),
             state: self.state,
             who,
             turn: Arc::new(tokio::sync::Mutex::new(Turn {
@@ -203,6 +197,8 @@ impl First {
                 not_kept,
                 not_remembered: None,
                 refusal: None,
+                applied: 0,
+                unchanged: 0,
             }),
             events: broadcast::Sender::new(EVENTS),
             is_draining: AtomicBool::new(false),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gateway_config::{Diagnostic, Loaded, Origins, Sources, codes};
 use gateway_pingora::Fault;
 
-use crate::access_file::AccessError;
+use crate::around::NotHad;
 use crate::render;
 use crate::state::StateError;
 
@@ -138,11 +138,15 @@ impl Refused {
 }
 
 impl Refused {
-    /// The access log cannot be written where it should be.
-    pub(super) fn of_access_log(why: &AccessError, loaded: &Loaded, sources: &Sources) -> Self {
-        let found = Diagnostic::error(codes::UNREADABLE_FILE, why.to_string());
+    /// What a snapshot says beside the data plane cannot be had.
+    pub(super) fn of_around(why: &NotHad, loaded: &Loaded, sources: &Sources) -> Self {
+        let (code, path) = match why {
+            NotHad::AccessLog(_) => (codes::UNREADABLE_FILE, ["logs", "access"]),
+            NotHad::Admin(_) => (codes::NOT_BOUND, ["admin", "bind"]),
+        };
+        let found = Diagnostic::error(code, why.to_string());
         Self::Configuration(Findings {
-            found: vec![asked_for_at(found, &["logs", "access"], loaded, sources)],
+            found: vec![asked_for_at(found, &path, loaded, sources)],
             sources: sources.clone(),
         })
     }

@@ -23,6 +23,10 @@ pub(crate) struct Status {
     pub(crate) not_remembered: Option<String>,
     /// The last refusal.
     pub(crate) refusal: Option<Refusal>,
+    /// Changes that were applied.
+    pub(super) applied: u64,
+    /// Changes that brought what was served before.
+    pub(super) unchanged: u64,
 }
 
 /// What is served.
@@ -86,6 +90,24 @@ impl Status {
             .chain(&self.not_remembered)
             .cloned()
             .collect()
+    }
+
+    /// How often a change was applied, brought nothing new, or was refused, since the start.
+    pub(crate) fn counted(&self) -> [(&'static str, u64); 3] {
+        let refused = self.refusal.as_ref().map_or(0, |last| last.number);
+        [
+            ("applied", self.applied),
+            ("refused", refused),
+            ("unchanged", self.unchanged),
+        ]
+    }
+
+    pub(super) fn took(&mut self, change: &Change) {
+        self.active = change.active.clone();
+        match change.is_unchanged {
+            true => self.unchanged += 1,
+            false => self.applied += 1,
+        }
     }
 
     pub(super) fn refused(&mut self, refused: &Refused, at: SystemTime) -> Refusal {

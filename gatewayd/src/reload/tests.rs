@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::access_file::AccessFile;
+use crate::around::Around;
 
 /// A process whose owner is the interface, to which nobody has applied anything.
 fn started() -> Arc<Reload> {
@@ -11,8 +11,9 @@ fn started() -> Arc<Reload> {
         last_good: false,
     };
     let first = start.looks().expect("nothing to be found wrong");
-    let log = Arc::new(AccessFile::default());
-    first.starts(&log, &[]).expect("nothing to be served")
+    let (_guard, log) = crate::log::start();
+    let around = Arc::new(Around::new(log));
+    first.starts(&around, &[]).expect("nothing to be served")
 }
 
 #[tokio::test(start_paused = true)]
