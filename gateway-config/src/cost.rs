@@ -37,7 +37,7 @@ const COSTS: &[(&str, Cost)] = &[
     ("listeners.*.handshake", Cost::NewConnections),
     ("listeners.*.head", Cost::AtOnce),
     ("listeners.*.http2", Cost::NewConnections),
-    ("listeners.*.idle", Cost::AtOnce),
+    ("listeners.*.idle", Cost::NewConnections),
     ("listeners.*.in_flight", Cost::AtOnce),
     ("listeners.*.min_rate", Cost::AtOnce),
     ("listeners.*.proxy_protocol_from", Cost::NewConnections),

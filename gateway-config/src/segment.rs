@@ -33,18 +33,19 @@ pub(crate) fn is_dots(segment: &[u8]) -> bool {
     matches!(segment, b"." | b"..")
 }
 
-/// Whether some readers would find a dot segment in a segment that is none: behind a separator that
-/// was escaped, or before a parameter. Nobody means such a name (adr/0013).
+/// Whether some readers would find another path in a segment: dots behind a separator that was
+/// escaped or before a parameter, or a control character. Nobody means such a name (adr/0037).
+///
+/// Judges the bytes, whether or not they are a text: a node need not care.
 #[must_use]
-pub(crate) fn hides_dots(raw: &[u8]) -> bool {
+pub(crate) fn is_misread(raw: &[u8]) -> bool {
     let is_disguised = |part: &[u8]| {
         let bare = part.split(|byte| *byte == b';').next();
         bare.is_some_and(is_dots)
     };
-    !is_dots(raw)
-        && decode(raw)
-            .split(|byte| matches!(byte, b'/' | b'\\'))
-            .any(is_disguised)
+    let bytes = decode_all(raw);
+    let mut parts = bytes.split(|byte| matches!(byte, b'/' | b'\\'));
+    !is_dots(raw) && (parts.any(is_disguised) || bytes.iter().any(u8::is_ascii_control))
 }
 
 /// Whether RFC 3986 §2.3 lets this byte stand for itself everywhere.
@@ -173,8 +174,12 @@ mod tests {
     }
 
     #[test]
-    fn dots_are_found_behind_escaped_separators_and_before_parameters() {
+    fn what_some_would_read_otherwise_is_found_also_in_what_is_no_text() {
         for raw in [
+            "..%2fa%c0%aeb",
+            "%ff%2f..",
+            "a%00",
+            "%ff%0a",
             "..%2fadmin",
             "a%2F..",
             "a%5c.%5cb",
@@ -183,10 +188,10 @@ mod tests {
             "%2e%2e;",
             ".%2f",
         ] {
-            assert!(hides_dots(raw.as_bytes()), "{raw}");
+            assert!(is_misread(raw.as_bytes()), "{raw}");
         }
         for raw in ["..", "a;..", "@a%2fb..c", "...", "a%2f..b", "", "%252e"] {
-            assert!(!hides_dots(raw.as_bytes()), "{raw}");
+            assert!(!is_misread(raw.as_bytes()), "{raw}");
         }
     }
 

@@ -177,7 +177,7 @@ impl Site {
     fn normal<'a>(&self, received: &'a [u8]) -> Option<Cow<'a, str>> {
         let path = normal::normalise(received, self.merge_slashes);
         let is_legal = |one: &[u8]| {
-            one.is_empty() || (segment::is_legal_name(one) && !segment::hides_dots(one))
+            one.is_empty() || (segment::is_legal_name(one) && !segment::is_misread(one))
         };
         let is_plain = !path.contains(['%', ';']);
         let is_whole = is_plain || path.as_bytes().split(|byte| *byte == b'/').all(is_legal);

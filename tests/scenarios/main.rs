@@ -27,6 +27,7 @@ mod identity;
 mod lifecycle;
 mod logs;
 mod metrics;
+mod paths;
 mod refusals;
 mod reload;
 mod retry;
