@@ -202,7 +202,7 @@ pub enum Failure {
 
 impl Failure {
     /// Every [`reason`](Self::reason), sorted.
-    pub const REASONS: [&str; 33] = [
+    pub const REASONS: [&str; 36] = [
         "answer_lost",
         "answer_stalled",
         "body_memory",
@@ -222,6 +222,7 @@ impl Failure {
         "misdirected",
         "no_descriptors",
         "no_healthy_node",
+        "no_such_file",
         "no_such_route",
         "node_connect",
         "node_connect_timeout",
@@ -231,9 +232,11 @@ impl Failure {
         "node_unreadable",
         "not_let_in",
         "outcome_unknown",
+        "precondition_failed",
         "query_refused",
         "queue_full",
         "queue_wait_spent",
+        "range_not_satisfiable",
         "rate_exceeded",
         "unknown_coding",
     ];
