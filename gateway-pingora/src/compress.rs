@@ -30,7 +30,7 @@ pub(crate) enum Encoder {
     /// Brotli, RFC 7932; `None` once it has ended.
     Brotli(Option<Box<brotli::CompressorWriter<Vec<u8>>>>),
     /// gzip, RFC 1952.
-    Gzip(GzEncoder<Vec<u8>>),
+    Gzip(Box<GzEncoder<Vec<u8>>>),
 }
 
 impl Encoder {
@@ -47,7 +47,7 @@ impl Encoder {
             }
             "gzip" => {
                 let level = flate2::Compression::new(GZIP_LEVEL);
-                Some(Encoder::Gzip(GzEncoder::new(Vec::new(), level)))
+                Some(Encoder::Gzip(Box::new(GzEncoder::new(Vec::new(), level))))
             }
             _ => None,
         }
