@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_rules_of_the_house_can_be_read() {
         let rules = parse(include_str!("../../arch.toml")).unwrap();
-        assert_eq!(rules.crates.len(), 4);
+        assert_eq!(rules.crates.len(), 5);
     }
 
     #[test]
