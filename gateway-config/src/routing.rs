@@ -155,7 +155,10 @@ impl Index {
         for (at, route) in routes.iter().enumerate() {
             let at = u32::try_from(at).ok()?;
             match &route.pattern {
-                Pattern::Exact(path) => exact.entry((&**path).into()).or_default().push(at),
+                Pattern::Exact(path) => exact
+                    .entry(segment::compared(path).into())
+                    .or_default()
+                    .push(at),
                 Pattern::Template(template) => {
                     let end = tree.add(template.literals().map(|one| one.map(Into::into)))?;
                     tree.steps.get_mut(end)?.templates.push(at);

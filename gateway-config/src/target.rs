@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::model::{Action, Condition, ForwardPath, Pattern, Route, Segments, Site, When};
+use crate::model::{Action, Condition, ForwardPath, Pattern, Rewrite, Route, Segments, Site, When};
 use crate::networks::Networks;
 use crate::segment;
 use crate::template::MAX_SEGMENTS;
@@ -150,13 +150,14 @@ impl Site {
         received: &[u8],
     ) -> Option<(&Route, String)> {
         let path = self.normal(received)?;
+        let seen = segment::compared(&path);
         let mut accepts = |at: usize| self.routes.get(at).is_some_and(holds);
-        let found = match self.routing.find(&path, &mut accepts) {
+        let found = match self.routing.find(&seen, &mut accepts) {
             Some(found) => self.routes.get(found?),
             None => self
                 .routes
                 .iter()
-                .find(|route| holds(route) && route.takes_path(&path)),
+                .find(|route| holds(route) && route.takes_path(&seen)),
         };
         let route = found?;
         let sent = match (&route.action, route.forward_path) {
@@ -165,14 +166,28 @@ impl Site {
                 segment::push_raw(&mut sent, received);
                 sent
             }
-            (Action::Pool, ForwardPath::Normalised) => forward::rewritten(route, path),
-            (Action::Answer(_) | Action::Files(_) | Action::Redirect(_), _) => path.into_owned(),
+            (Action::Pool, ForwardPath::Normalised) => match route.rewrite {
+                Rewrite::Keep => path.into_owned(),
+                Rewrite::Prefix { .. } => self.whole(forward::rewritten(route, &path))?,
+                Rewrite::Template(_) => self.whole(forward::rewritten(route, &seen))?,
+            },
+            (Action::Redirect(_), _) => seen.into_owned(),
+            (Action::Answer(_) | Action::Files(_), _) => path.into_owned(),
         };
         Some((route, sent))
     }
 }
 
 impl Site {
+    /// A path that was made for a node, unless it says something else than it shows: what was captured
+    /// may make dot segments where it is put.
+    fn whole(&self, made: String) -> Option<String> {
+        let is_normal = self
+            .normal(made.as_bytes())
+            .is_some_and(|path| *path == made);
+        is_normal.then_some(made)
+    }
+
     /// A path as the routes see it, unless it holds what is no legal name.
     fn normal<'a>(&self, received: &'a [u8]) -> Option<Cow<'a, str>> {
         let path = normal::normalise(received, self.merge_slashes);
@@ -228,7 +243,7 @@ impl Route {
             all.skip_while(|_| inner.is_empty()).collect()
         };
         match &self.pattern {
-            Pattern::Exact(exact) => **exact == *path,
+            Pattern::Exact(exact) => *segment::compared(exact) == *path,
             Pattern::Glob(text) => crate::pattern::glob(text).is_ok_and(|text| matches(&text)),
             Pattern::Prefix(prefix) => begins_with(prefix, &segments()),
             Pattern::Regex(text) => matches(&crate::pattern::anchored(text)),

@@ -40,21 +40,34 @@ impl<'a> Nominated<'a> {
     }
 }
 
-/// Whether a field says whom a request is for or whom it comes from, however it is spelled: some
-/// nodes take `_` for `-`.
+/// Whether a field says whom a request is for or whom it comes from, however it is spelled.
 pub(crate) fn is_about_the_client(name: &[u8]) -> bool {
-    let is_spelled = |part: &[u8], ours: &[u8]| {
-        part.iter().zip(ours).all(|(byte, our)| match byte {
-            b'_' => *our == b'-',
-            byte => byte.to_ascii_lowercase() == *our,
-        })
-    };
-    const WHOLE: [&[u8]; 4] = [b"forwarded", b"host", b"x-real-ip", b"x-request-id"];
+    const WHOLE: [&[u8]; 11] = [
+        b"cf-connecting-ip",
+        b"client-ip",
+        b"fastly-client-ip",
+        b"forwarded",
+        b"forwarded-for",
+        b"host",
+        b"true-client-ip",
+        b"x-client-ip",
+        b"x-cluster-client-ip",
+        b"x-real-ip",
+        b"x-request-id",
+    ];
     const FAMILY: &[u8] = b"x-forwarded-";
-    WHOLE
-        .iter()
-        .any(|whole| name.len() == whole.len() && is_spelled(name, whole))
-        || (name.len() > FAMILY.len() && is_spelled(name, FAMILY))
+    let begins = name.get(..FAMILY.len());
+    WHOLE.iter().any(|whole| is_spelled(name, whole))
+        || begins.is_some_and(|begin| is_spelled(begin, FAMILY))
+}
+
+/// Whether a name is one of ours, in any case and with `_` for `-`: some nodes take it for that.
+pub(crate) fn is_spelled(name: &[u8], ours: &[u8]) -> bool {
+    let is_same = |(byte, our): (&u8, &u8)| match byte {
+        b'_' => *our == b'-',
+        byte => byte.to_ascii_lowercase() == *our,
+    };
+    name.len() == ours.len() && name.iter().zip(ours).all(is_same)
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {

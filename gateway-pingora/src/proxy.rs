@@ -54,7 +54,9 @@ impl ProxyHttp for Door {
             Ok(Taken::ByUs(endpoint)) => {
                 return step::endpoint::run(&self.shared, endpoint, session, ctx).await;
             }
-            Ok(Taken::Files(folder)) => return step::files::run(&folder, session, ctx).await,
+            Ok(Taken::Files(folder, target)) => {
+                return step::files::run(&folder, &target, session, ctx).await;
+            }
             Ok(Taken::Made(made)) => return step::answer::made(session, ctx, made).await,
             Ok(Taken::ByPool) => step::body::run(&self.shared, session, ctx).await,
             Err(failure) => Err(failure),

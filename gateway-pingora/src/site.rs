@@ -114,8 +114,15 @@ impl ServedSite {
     /// Puts into an answer what the site has in all of them. RFC 6797 §7.2: in clear text nothing is
     /// said of HTTPS.
     pub(crate) fn dress(&self, fields: &mut HeaderMap, is_https: bool) {
-        if let Some(hsts) = self.hsts.as_ref().filter(|_| is_https) {
-            fields.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+        match &self.hsts {
+            Some(hsts) if is_https => {
+                fields.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+            }
+            None if is_https => {}
+            // Nor does a node say so through us.
+            Some(_) | None => {
+                fields.remove(STRICT_TRANSPORT_SECURITY);
+            }
         }
         self.response_edits.change(fields);
     }

@@ -238,3 +238,38 @@ fn a_front_door_offers_http_1_1_alone() {
         "door.test"
     ));
 }
+
+/// A node takes what stands behind a message for the next one, whoever's connection it was.
+#[test]
+fn a_body_that_ends_in_an_empty_frame_is_ended_once_at_the_node() {
+    let cluster = Cluster::of(&["a"]);
+    let authority = Authority::new();
+    let identity = authority.signs(&["door.test"]);
+    let door = Door::configured_over_tls(
+        &format!(
+            "workers = 1\n[listeners.edge]\nbind = \"127.0.0.1:0\"\ntls = \"t\"\n\
+             alpn = [\"h2\", \"http/1.1\"]\n[tls.t]\nchain = \"t.pem\"\nkey = \"t.key\"\n\
+             [sites.shop]\nlistener = \"edge\"\npool = \"shop\"\nendpoints = \"shop\"\n\
+             [pools.shop]\nnodes = [{{ name = \"a\", addr = \"{}\" }}]\n\
+             probe = {{ every = \"250ms\" }}\n",
+            cluster["a"].addr()
+        ),
+        &authority,
+        &identity,
+    );
+    door.sees_in("a");
+    let client = Http2::open(door.addr(), &authority.trust(), "door.test");
+
+    for body in [&b"abc"[..], b"", b"defg"] {
+        let answer = client.asks_with_an_empty_end(head("POST", "/sql"), body);
+        assert_eq!(answer.unwrap().status, 200);
+    }
+    let last = client.asks("GET", "/schema", b"");
+
+    assert_eq!(last.status, 200);
+    let (seen, fragments) = cluster["a"].tells();
+    let bodies: Vec<&[u8]> = seen.iter().map(|one| &one.body[..]).collect();
+    assert_eq!(bodies, [&b"abc"[..], b"", b"defg", b""]);
+    assert!(fragments.is_empty(), "{fragments:?}");
+    assert!(seen.iter().all(|one| one.connection == seen[0].connection));
+}

@@ -10,10 +10,10 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::certs::Trust;
+use crate::certs::{Authority, Identity, Trust};
 use crate::log::{Entry, Lines};
 use crate::node::Cluster;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, set_mode};
 use crate::wait;
 
 mod effective;
@@ -50,6 +50,16 @@ impl Door {
     #[must_use]
     pub fn configured(text: &str) -> Self {
         Plan::configured(text).opens()
+    }
+
+    /// The same over TLS, as `door.test`; its profile has `t.pem` and `t.key`.
+    #[must_use]
+    pub fn configured_over_tls(text: &str, authority: &Authority, identity: &Identity) -> Self {
+        let plan = Plan::configured(text).over_tls(authority);
+        std::fs::write(plan.path("t.pem"), &identity.cert_pem).expect("a file of our own");
+        std::fs::write(plan.path("t.key"), &identity.key_pem).expect("a file of our own");
+        set_mode(&plan.path("t.key"), 0o600);
+        plan.opens()
     }
 
     fn start(

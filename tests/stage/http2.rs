@@ -122,6 +122,30 @@ impl Http2 {
         })
     }
 
+    /// Sends a request whose body ends in a frame without bytes, as clients do that do not know its
+    /// length, and waits for its answer.
+    ///
+    /// # Errors
+    /// The stream or the connection was reset.
+    pub fn asks_with_an_empty_end(
+        &self,
+        head: Head2<()>,
+        body: &[u8],
+    ) -> Result<Answer, h2::Error> {
+        let mut sender = self.sender.clone();
+        let body = Bytes::copy_from_slice(body);
+        let stream = self.runtime.block_on(async {
+            std::future::poll_fn(|cx| sender.poll_ready(cx)).await?;
+            let (answer, mut stream) = sender.send_request(head, false)?;
+            if !body.is_empty() {
+                stream.send_data(body, false)?;
+            }
+            stream.send_data(Bytes::new(), true)?;
+            Ok::<_, h2::Error>(Stream { answer })
+        })?;
+        self.hears(stream)
+    }
+
     /// Waits for the answer of a stream.
     ///
     /// # Errors

@@ -10,6 +10,7 @@
 use super::{Facts, Matched, Unrouted, origin_form, rebuilt_path, split_path, split_query};
 use crate::model::{Condition, Route, Segments, Site};
 use crate::networks::Networks;
+use crate::segment;
 
 /// Which way a request goes at a site, and why no other.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,6 +106,7 @@ impl Site {
             }
             Segments::Normalised => {
                 let path = self.normal(received).ok_or(NoPath::Illegal)?;
+                let seen = segment::compared(&path);
                 // Nothing is accepted, so every route that has the path is asked about.
                 let mut note = |at: usize| {
                     if let Some(takes) = takes.get_mut(at) {
@@ -112,9 +114,9 @@ impl Site {
                     }
                     false
                 };
-                if self.routing.find(&path, &mut note).is_none() {
+                if self.routing.find(&seen, &mut note).is_none() {
                     let each = self.routes.iter().zip(&mut takes);
-                    each.for_each(|(route, takes)| *takes = route.takes_path(&path));
+                    each.for_each(|(route, takes)| *takes = route.takes_path(&seen));
                 }
                 path.into_owned()
             }

@@ -3,24 +3,35 @@
 //! Works on the path that matched, so that what is captured is what was compared. Captured text is
 //! visible ASCII with its escapes, and is put in as it is.
 
-use std::borrow::Cow;
-
 use crate::model::{Pattern, Redirect, Rewrite, Route};
+use crate::segment;
 use crate::spelling::{Piece, Spelling};
 
 /// The path of a request to a node.
-pub(super) fn rewritten(route: &Route, path: Cow<'_, str>) -> String {
+pub(super) fn rewritten(route: &Route, path: &str) -> String {
     match &route.rewrite {
-        Rewrite::Keep => path.into_owned(),
+        Rewrite::Keep => path.to_owned(),
         Rewrite::Prefix { strip, add } => {
-            let rest = path.strip_prefix(&**strip);
-            let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with('/'));
-            let rest = rest.unwrap_or(&path);
+            let rest = stripped(path, strip).unwrap_or(path);
             let slash = if rest.is_empty() { "/" } else { "" };
             one_slash(format!("{add}{slash}{rest}"))
         }
-        Rewrite::Template(template) => one_slash(expanded(route, template, &path)),
+        Rewrite::Template(template) => one_slash(expanded(route, template, path)),
     }
+}
+
+/// What is left of a path without the segments of a prefix, compared as routes compare them.
+fn stripped<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
+    let mut rest = path;
+    for mine in prefix.split('/').filter(|one| !one.is_empty()) {
+        let inner = rest.strip_prefix('/')?;
+        let (theirs, _) = inner.split_once('/').unwrap_or((inner, ""));
+        if segment::decode(theirs.as_bytes()) != segment::decode(mine.as_bytes()) {
+            return None;
+        }
+        rest = inner.get(theirs.len()..)?;
+    }
+    Some(rest)
 }
 
 /// Where a client is sent.

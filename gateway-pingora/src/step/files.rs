@@ -28,9 +28,14 @@ const PIECE: u64 = 64 * 1024;
 /// # Errors
 /// When the client cannot be written to, or the file cannot be read to its end: then the client has
 /// got less than was announced, and is told by the end of the connection or stream.
-pub(crate) async fn run(folder: &Folder, session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
+pub(crate) async fn run(
+    folder: &Folder,
+    target: &str,
+    session: &mut Session,
+    ctx: &mut Ctx,
+) -> Result<bool> {
     let admitted = ctx.admitted()?;
-    let answer = look(folder, session, ctx).await?;
+    let answer = look(folder, target, session, ctx).await?;
     if let Some(failure) = failure(&answer) {
         let accepts_html = accepts_html(&session.req_header().headers);
         let mut made = Made::failure(&failure, &admitted.site, accepts_html);
@@ -55,11 +60,11 @@ pub(crate) async fn run(folder: &Folder, session: &mut Session, ctx: &mut Ctx) -
     Ok(true)
 }
 
-async fn look(folder: &Folder, session: &Session, ctx: &Ctx) -> Result<Answer> {
+async fn look(folder: &Folder, target: &str, session: &Session, ctx: &Ctx) -> Result<Answer> {
     let request = session.req_header();
     let asked = Asked {
         method: &request.method,
-        target: request.raw_path(),
+        target: target.as_bytes(),
         prefix: folder.prefix,
         fields: &request.headers,
         now: clock::wall(),
@@ -71,7 +76,7 @@ async fn look(folder: &Folder, session: &Session, ctx: &Ctx) -> Result<Answer> {
     let asked = Owned {
         files: folder.files.clone(),
         method: request.method.clone(),
-        target: request.raw_path().to_vec(),
+        target: target.as_bytes().to_vec(),
         fields: request.headers.clone(),
         prefix: folder.prefix,
     };

@@ -30,8 +30,8 @@ pub(crate) enum Taken {
     ByPool,
     /// The gateway itself, from what it knows.
     ByUs(Endpoint),
-    /// The gateway itself, with a file of this directory.
-    Files(Arc<Folder>),
+    /// The gateway itself, with a file of this directory: that of this path, which the route matched.
+    Files(Arc<Folder>, String),
     /// The gateway itself, with this.
     Made(Made),
 }
@@ -76,7 +76,7 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
         ctx.started,
     )?;
     if let Some(folder) = served.folder(&matched.route.name) {
-        return Ok(Taken::Files(Arc::clone(folder)));
+        return Ok(Taken::Files(Arc::clone(folder), matched.path_and_query));
     }
     if let Some(made) = made(&matched) {
         return made.map(Taken::Made);

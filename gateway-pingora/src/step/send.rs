@@ -3,7 +3,7 @@
 //!
 //! Source: RFC 9110 §7.6; RFC 9112 §3.2, §6.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use bytes::Bytes;
 use gateway_config::model::{Body, ForwardedFor, HostSent};
@@ -21,7 +21,7 @@ use pingora_proxy::Session;
 use crate::clock;
 use crate::connections_out::{ConnectionsOut, Found};
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
-use crate::fields::{authority, carried, is_about_the_client};
+use crate::fields::{authority, carried, is_about_the_client, is_spelled};
 use crate::ids::REQUEST_ID;
 
 /// What is set whatever the client sent.
@@ -69,7 +69,18 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     let mut fields = HeaderMap::with_capacity(16);
     fields.insert(HOST, host(client, ctx.attempt.as_ref(), admitted)?);
     let listed = admitted.site.request_fields.as_deref();
-    for (name, value) in carried(&client.headers, listed).filter(|(name, _)| !is_ours(name)) {
+    let is_believed = admitted.origin.is_trusted;
+    let listener = admitted.client.listening.settings();
+    let told = listener.client_ip_header.as_deref();
+    let is_claim = |name: &[u8]| {
+        is_about_the_client(name) || told.is_some_and(|told| is_spelled(name, told.as_bytes()))
+    };
+    let travels = |(name, _): &(&HeaderName, &HeaderValue)| {
+        let name_bytes = name.as_str().as_bytes();
+        let is_twin = name_bytes.contains(&b'_');
+        !is_ours(name) && ((is_believed && !is_twin) || !is_claim(name_bytes))
+    };
+    for (name, value) in carried(&client.headers, listed).filter(travels) {
         fields.append(name.clone(), value.clone());
     }
     join_cookies(client, &mut fields);
@@ -109,6 +120,11 @@ pub(crate) fn body(
         }
         return Ok(());
     }
+    // RFC 9112 §7.1: an end is written once. HTTP/2 may say it in a piece without bytes, which would be
+    // written as a last chunk of its own; the node would take the second one for another request.
+    if end && body.as_ref().is_some_and(Bytes::is_empty) {
+        *body = None;
+    }
     let Body::Stream(limit) = ctx.routed()?.body else {
         return Ok(());
     };
@@ -137,9 +153,18 @@ fn begin_to_wait(ctx: &mut Ctx) {
     }
 }
 
-/// Fields that are always made here: those about the client, and the length.
+/// Fields that are always made here.
 pub(crate) fn is_ours(name: &HeaderName) -> bool {
-    *name == CONTENT_LENGTH || is_about_the_client(name.as_str().as_bytes())
+    [
+        CONTENT_LENGTH,
+        FORWARDED,
+        FORWARDED_FOR,
+        FORWARDED_HOST,
+        FORWARDED_PROTO,
+        HOST,
+        REQUEST_ID,
+    ]
+    .contains(name)
 }
 
 /// RFC 9113 §8.2.3: cookies that HTTP/2 carried in several fields are one in HTTP/1.
@@ -233,43 +258,62 @@ fn set_forwarding(
     // RFC 9110 §7.6.3: what earlier hops wrote stays in front, where it is carried at all.
     fields.append(VIA, HeaderValue::from_static(via));
     fields.insert(REQUEST_ID, admitted.id.clone());
-    let (site, peer) = (&admitted.site.site, &admitted.client.address);
-    let believed = admitted.origin.is_trusted || site.forwarded_for == ForwardedFor::Append;
-    let hops = match believed {
-        true => after_all_lines(&client.headers, &FORWARDED_FOR, b", ", peer.as_bytes())?,
-        false => peer.clone(),
+    let listener = admitted.client.listening.settings();
+    let told = listener.client_ip_header.as_deref();
+    let (site, origin, peer) = (
+        &admitted.site.site,
+        admitted.origin,
+        &admitted.client.address,
+    );
+    // Where another field says who the client is, nobody has looked after this one.
+    let is_other = told.is_some_and(|told| *told != *FORWARDED_FOR.as_str());
+    let is_kept = origin.is_trusted || site.forwarded_for == ForwardedFor::Append;
+    let hops = match (is_kept, origin.is_trusted && is_other) {
+        (_, true) => {
+            let client = origin.client;
+            let before = format!("{client}, ").into_bytes();
+            let all = [&before, peer.as_bytes()].concat();
+            HeaderValue::from_bytes(&all).or_err(FAULT, "the forwarded addresses")?
+        }
+        (true, false) => after_all_lines(&client.headers, &FORWARDED_FOR, b", ", peer.as_bytes())?,
+        (false, false) => peer.clone(),
     };
     fields.insert(FORWARDED_FOR, hops);
-    let proto = if admitted.origin.is_https {
-        "https"
-    } else {
-        "http"
-    };
+    let proto = if origin.is_https { "https" } else { "http" };
     fields.insert(FORWARDED_PROTO, HeaderValue::from_static(proto));
-    if admitted.site.request_fields.is_some() {
+    if site.request_fields.is_some() {
         return Ok(());
     }
     let host = authority(client);
-    let told = client.headers.get(FORWARDED_HOST);
-    let told = told.filter(|_| admitted.origin.is_trusted).cloned();
-    if let Some(host) = told.or_else(|| HeaderValue::from_str(host).ok()) {
+    let earlier = client.headers.get(FORWARDED_HOST);
+    let earlier = earlier.filter(|_| origin.is_trusted).cloned();
+    if let Some(host) = earlier.or_else(|| HeaderValue::from_str(host).ok()) {
         fields.insert(FORWARDED_HOST, host);
     }
-    let own = forwarded(admitted.client.peer, host, proto);
-    let line = match admitted.origin.is_trusted {
-        true => after_all_lines(&client.headers, &FORWARDED, b", ", own.as_bytes())?,
-        false => HeaderValue::from_str(&own).or_err(FAULT, "the forwarded element")?,
+    let own = forwarded(admitted.client.peer.ip(), host, proto);
+    let line = match (origin.is_trusted, is_other) {
+        (true, false) => after_all_lines(&client.headers, &FORWARDED, b", ", own.as_bytes())?,
+        (true, true) => {
+            let both = format!("{}, {own}", element(origin.client));
+            HeaderValue::from_str(&both).or_err(FAULT, "the forwarded elements")?
+        }
+        (false, _) => HeaderValue::from_str(&own).or_err(FAULT, "the forwarded element")?,
     };
     fields.insert(FORWARDED, line);
     Ok(())
 }
 
-/// RFC 7239 §4 to §6: an IPv6 address, and whatever has a colon, is quoted.
-fn forwarded(peer: SocketAddr, host: &str, proto: &str) -> String {
-    let node = match peer.ip().to_canonical() {
+/// RFC 7239 §6: an IPv6 address is quoted, since it has colons.
+fn element(address: IpAddr) -> String {
+    match address.to_canonical() {
         IpAddr::V4(address) => format!("for={address}"),
         IpAddr::V6(address) => format!("for=\"[{address}]\""),
-    };
+    }
+}
+
+/// RFC 7239 §4 to §6: what we know of who asks us.
+fn forwarded(peer: IpAddr, host: &str, proto: &str) -> String {
+    let node = element(peer);
     let is_quotable = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
     match !host.is_empty() && host.bytes().all(is_quotable) {
         true => format!("{node};host=\"{host}\";proto={proto}"),
