@@ -166,15 +166,22 @@ impl Engine {
     pub fn set_drained(&self, pool: &str, node: &str, drained: bool) -> Result<(), Fault> {
         let mut overrides = self.change();
         let serving = self.shared.serving.load_full();
-        let known = serving.pools.get(pool).ok_or_else(|| Fault::Unknown {
-            what: format!("pool `{pool}`"),
-        })?;
-        let moves = known.state.set_drained(node, drained);
-        let moves = moves.ok_or_else(|| Fault::Unknown {
-            what: format!("node `{node}` in pool `{pool}`"),
-        })?;
-        known.report(&moves);
         let named = (pool.to_owned(), node.to_owned());
+        // What was told of a node that has left since is taken back like everything that was told.
+        let is_taken_back = !drained && overrides.drained.contains(&named);
+        let known = serving.pools.get(pool);
+        match known.map(|known| (known, known.state.set_drained(node, drained))) {
+            Some((known, Some(moves))) => known.report(&moves),
+            Some((_, None)) | None if is_taken_back => {}
+            Some((_, None)) => {
+                let what = format!("node `{node}` in pool `{pool}`");
+                return Err(Fault::Unknown { what });
+            }
+            None => {
+                let what = format!("pool `{pool}`");
+                return Err(Fault::Unknown { what });
+            }
+        }
         match drained {
             true => overrides.drained.insert(named),
             false => overrides.drained.remove(&named),

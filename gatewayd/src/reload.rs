@@ -222,6 +222,13 @@ impl Reload {
         state.snapshots().map_err(Refused::NotKept)
     }
 
+    /// The text of a snapshot that is kept; `None` without a state directory.
+    fn kept_text(&self, number: u64) -> Option<String> {
+        let kept = self.kept().ok()?;
+        let found = kept.into_iter().find(|one| one.number == number)?;
+        Some(found.text)
+    }
+
     /// What the process says of its own state.
     pub(crate) fn status(&self) -> MutexGuard<'_, Status> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
@@ -322,7 +329,9 @@ impl Reload {
         let (prepared, around) = self.prepare(&snapshot, &loaded, &sources)?;
         took.ends("prepare");
         let at = clock::wall();
-        if !is_unchanged || self.status().not_kept.is_some() {
+        // The same content may have been said otherwise, and its files read again from elsewhere.
+        let is_said_otherwise = is_unchanged && self.kept_text(number) != text;
+        if !is_unchanged || is_said_otherwise || self.status().not_kept.is_some() {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
             self.keep(&Kept {
                 number,

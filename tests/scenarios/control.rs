@@ -349,3 +349,34 @@ fn who_watches_is_told_what_changes() {
         });
     }
 }
+
+#[test]
+fn what_was_told_of_a_node_that_has_left_can_be_taken_back() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let told = Told::before(&cluster);
+    says(&told.tells(&["drain", "shop/b"]), 0, "is drained");
+    told.writes(&text(&Cluster::of(&["a"]), "5s"));
+    says(&told.tells(&["reload"]), 0, "applied");
+
+    says(&told.tells(&["undrain", "shop/b"]), 0, "no longer");
+
+    let none = Value::Array(Vec::new());
+    assert_eq!(told.status()["overrides"]["drained"], none);
+    says(
+        &told.tells(&["undrain", "shop/b"]),
+        2,
+        "there is no node `b`",
+    );
+}
+
+#[test]
+fn a_process_that_stands_still_is_no_answer() {
+    let cluster = Cluster::of(&["a"]);
+    let told = Told::before(&cluster);
+    told.door.signal(Signal::SIGSTOP);
+
+    let said = told.tells(&["status"]);
+
+    told.door.signal(Signal::SIGCONT);
+    says(&said, 2, "nothing came within");
+}

@@ -72,6 +72,15 @@ fn nothing_is_served_until_something_is_applied() {
     assert_eq!(moved["details"][0]["reason"], "ACTIVE_SNAPSHOT_MOVED");
     let again = client.calls(APPLY, &apply(&text("1s"), &json!("0123")));
     assert_eq!(again["change"]["unchanged"], true, "{again}");
+    let otherwise = format!("# said otherwise\n{}", text("1s"));
+    let again = client.calls(APPLY, &apply(&otherwise, &json!("0123")));
+    assert_eq!(again["change"]["unchanged"], true, "{again}");
+    let kept = fs::read_dir(state.join("snapshots")).unwrap().flatten();
+    let mut texts = kept.map(|entry| fs::read_to_string(entry.path()).unwrap());
+    assert!(
+        texts.any(|text| text.contains("said otherwise")),
+        "what was said last is kept"
+    );
 
     let (one, other) = thread::scope(|all| {
         let call = |wait| client.calls(APPLY, &apply(&text(wait), &before));

@@ -18,6 +18,9 @@ use crate::proto::{LARGEST, runtime};
 /// How long the process may take to be there.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// How long it may take to say that it is there.
+const ANSWER: Duration = Duration::from_secs(5);
+
 /// A connection to the running process.
 #[derive(Clone)]
 pub(super) struct Client(Channel);
@@ -44,6 +47,7 @@ pub(super) fn ask(
     let asked = runtime.map_err(|why| why.to_string()).and_then(|runtime| {
         runtime.block_on(async {
             let client = connect(&socket).await?;
+            answers(&client).await?;
             match question(client.clone()).await {
                 Ok(exit) => Ok(exit),
                 Err(status) => Ok(refused(&client, &status).await),
@@ -61,6 +65,17 @@ async fn connect(socket: &Path) -> Result<Client, String> {
     let endpoint = Endpoint::try_from(address).map_err(|why| why.to_string())?;
     let connected = endpoint.connect_timeout(CONNECT).connect().await;
     connected.map(Client).map_err(|why| root(&why))
+}
+
+/// Whether somebody is there who answers: a process that stands still accepts connections all the same.
+async fn answers(client: &Client) -> Result<(), String> {
+    let mut runtime = client.runtime();
+    let asked = runtime.get_data_plane(runtime::GetDataPlaneRequest {});
+    match tokio::time::timeout(ANSWER, asked).await {
+        // What it refuses is said when it is asked what was meant.
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("nothing came within {} s", ANSWER.as_secs())),
+    }
 }
 
 /// Says what was refused; findings as `check` draws them, which the process is asked for again.
