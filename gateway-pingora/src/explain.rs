@@ -4,9 +4,10 @@
 //! request is there. Which route takes it is said by
 //! [`Site::explain`](gateway_config::model::Site::explain).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use gateway_config::model::{HeadLimits, Name, Pool, Route, Site};
+use gateway_config::model::{HeadLimits, Listener, Name, Pool, Route, Site};
 use gateway_config::target::Unrouted;
 use gateway_core::failure::{Asked, Failure, RetryAfter};
 use gateway_core::retry::{Elsewhere, Next, Tries, Try};
@@ -20,6 +21,7 @@ use crate::fields::carried;
 use crate::gate::head::judge;
 use crate::gate::scan::Scan;
 use crate::ids::REQUEST_ID;
+use crate::origin::Origin;
 use crate::step::{route, send};
 use crate::stream::HeadRefusal;
 
@@ -97,6 +99,13 @@ pub fn unrouted(unrouted: &Unrouted<'_>) -> Refusal {
     of(&route::failure(unrouted))
 }
 
+/// Where a request of this peer comes from, and whether over HTTPS; the peer is what stands before us.
+#[must_use]
+pub fn origin(listener: &Listener, peer: IpAddr, fields: &[(String, String)]) -> (IpAddr, bool) {
+    let origin = Origin::of(listener, peer, &map(fields));
+    (origin.client, origin.is_https)
+}
+
 /// When a request by this route is tried on another node of its pool.
 #[must_use]
 pub fn retries(route: &Route, pool: &Pool) -> Retries {
@@ -119,13 +128,7 @@ pub fn retries(route: &Route, pool: &Pool) -> Retries {
 /// What a node sees of a client's fields, by a route of a site.
 #[must_use]
 pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
-    let mut there = HeaderMap::new();
-    for (name, value) in fields {
-        let name = HeaderName::from_bytes(name.as_bytes());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
-            there.append(name, value);
-        }
-    }
+    let there = map(fields);
     let listed = site.request_fields.as_deref().map(names);
     let edits = &site.request_edits;
     let is_taken_out = |name: &HeaderName| edits.remove.iter().any(|one| **one == *name.as_str());
@@ -145,7 +148,9 @@ pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
         .filter(|name| !travels.contains(name) && !is_renewed(name));
     let mut removed: Vec<String> = gone.map(ToString::to_string).collect();
     removed.sort();
-    let set = send::SET.iter().map(HeaderName::as_str);
+    let more = send::SET_WHERE_ALL_TRAVEL.iter();
+    let more = more.filter(|_| site.request_fields.is_none());
+    let set = send::SET.iter().chain(more).map(HeaderName::as_str);
     Fields {
         set: set
             .chain(edits.set.iter().map(|(name, _)| &**name))
@@ -169,6 +174,17 @@ pub fn answered(site: &Site, is_https: bool) -> Fields {
         set: set.map(str::to_owned).collect(),
         removed: edits.remove.iter().map(|name| name.to_string()).collect(),
     }
+}
+
+fn map(fields: &[(String, String)]) -> HeaderMap {
+    let mut there = HeaderMap::new();
+    for (name, value) in fields {
+        let name = HeaderName::from_bytes(name.as_bytes());
+        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
+            there.append(name, value);
+        }
+    }
+    there
 }
 
 fn of(failure: &Failure) -> Refusal {

@@ -222,11 +222,12 @@ impl Reload {
         state.snapshots().map_err(Refused::NotKept)
     }
 
-    /// The text of a snapshot that is kept; `None` without a state directory.
-    fn kept_text(&self, number: u64) -> Option<String> {
-        let kept = self.kept().ok()?;
-        let found = kept.into_iter().find(|one| one.number == number)?;
-        Some(found.text)
+    /// Whether a snapshot is not kept, or not as it was said last: the same content may have been said
+    /// otherwise, and its files be read again from elsewhere.
+    fn is_kept_otherwise(&self, number: u64, text: Option<&str>) -> bool {
+        let kept = self.kept().unwrap_or_default();
+        let found = kept.iter().find(|one| one.number == number);
+        self.status().not_kept.is_some() || found.map(|one| one.text.as_str()) != text
     }
 
     /// What the process says of its own state.
@@ -329,9 +330,7 @@ impl Reload {
         let (prepared, around) = self.prepare(&snapshot, &loaded, &sources)?;
         took.ends("prepare");
         let at = clock::wall();
-        // The same content may have been said otherwise, and its files read again from elsewhere.
-        let is_said_otherwise = is_unchanged && self.kept_text(number) != text;
-        if !is_unchanged || is_said_otherwise || self.status().not_kept.is_some() {
+        if !is_unchanged || self.is_kept_otherwise(number, text.as_deref()) {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
             self.keep(&Kept {
                 number,

@@ -47,8 +47,14 @@ impl Traced<'_> {
     /// # Errors
     /// [`Odd`], when it is no request that could be sent, or names a listener that there is not.
     pub(crate) fn answer(&self, request: &TraceRequest) -> Result<TraceResponse, Odd> {
-        let asked = Asked::read(request)?;
+        let mut asked = Asked::read(request)?;
         let listener = self.listener(&asked, &request.listener)?;
+        // Who says where it is from says who stands before us; a proxy may speak for another.
+        if let Some(peer) = asked.client {
+            let (client, is_https) = explain::origin(listener, peer, &asked.fields);
+            asked.client = Some(client);
+            asked.is_https |= is_https;
+        }
         let mut told = TraceResponse {
             listener: listener.name.to_string(),
             authority: asked.authority.clone(),

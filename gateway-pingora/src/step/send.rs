@@ -24,6 +24,8 @@ use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
 use crate::fields::{authority, carried, is_about_the_client, is_spelled};
 use crate::ids::REQUEST_ID;
 
+/// What is set besides where all fields travel.
+pub(crate) static SET_WHERE_ALL_TRAVEL: [HeaderName; 2] = [FORWARDED, FORWARDED_HOST];
 /// What is set whatever the client sent.
 pub(crate) static SET: [HeaderName; 5] = [HOST, VIA, FORWARDED_FOR, FORWARDED_PROTO, REQUEST_ID];
 
