@@ -1,6 +1,6 @@
 //! Checks what several sites have to agree on: who takes which name, and where HTTPS is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{Context, Parts};
@@ -9,6 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::{Name, Site};
 use crate::raw;
 use crate::source::Place;
+use crate::value;
 
 /// Finds names that two sites take, and redirects to HTTPS that lead nowhere.
 pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
@@ -18,14 +19,14 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
             continue;
         };
         let of_key = cx.place(key);
+        let written = raw.hosts.iter().chain(&raw.aliases);
+        let places: HashMap<String, Place> = written
+            .flat_map(|list| list.get_ref())
+            .map(|one| (value::folded_host(one.get_ref()), cx.place(one)))
+            .collect();
         for host in site.hosts.iter().chain(&site.aliases) {
-            let written = raw.hosts.iter().chain(&raw.aliases);
-            let place = written
-                .flat_map(|list| list.get_ref())
-                .filter(|one| one.get_ref().eq_ignore_ascii_case(host))
-                .map(|one| cx.place(one))
-                .next_back();
-            taken.by(cx, site, host, place.as_ref().unwrap_or(&of_key));
+            let place = places.get(&**host);
+            taken.by(cx, site, host, place.unwrap_or(&of_key));
         }
         if site.is_default {
             let place = raw.default.as_ref().map(|leaf| cx.place(leaf));

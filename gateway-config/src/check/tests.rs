@@ -1,6 +1,8 @@
 use crate::load_source;
 use crate::source::Sources;
 
+mod certain;
+
 /// A configuration with nothing wrong in it, by its parts.
 struct Parts<'a> {
     listener: &'a str,

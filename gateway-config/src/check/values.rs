@@ -421,6 +421,9 @@ fn why(text: &str, setting: &Setting) -> &'static str {
         _ if !is_host => "characters that are not allowed there",
         _ if text.contains("://") => "a name alone, without a scheme",
         _ if text.contains('/') => "a name alone, without a path",
+        _ if text.starts_with('[') => {
+            "an IPv6 address is no name; a site with `default = true` takes it"
+        }
         _ if text.contains(':') => "a name alone, without a port",
         _ if text.contains('*') => "a `*` stands for the whole first label, `*.shop.example`",
         _ if !text.is_ascii() => "a name beyond ASCII is written as `xn--…`",

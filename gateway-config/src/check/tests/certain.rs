@@ -1,0 +1,73 @@
+//! What is certain to fail or to do nothing is refused, and what may be meant is not.
+
+use std::time::{Duration, Instant};
+
+use super::{Parts, SOUND, has, told};
+
+fn route(route: &str) -> Vec<String> {
+    Parts { route, ..SOUND }.told()
+}
+
+fn site(site: &str) -> Vec<String> {
+    Parts { site, ..SOUND }.told()
+}
+
+#[track_caller]
+fn is_one(found: &[String], pieces: &[&str]) {
+    assert_eq!(found.len(), 1, "{pieces:?}: {found:#?}");
+    has(&found.concat(), pieces);
+}
+
+#[test]
+fn many_hosts_are_checked_in_time_that_grows_with_them() {
+    let hosts = |prefix: &str| {
+        let all = (0..16_000).map(|at| format!("\"{prefix}{at}.example\","));
+        all.collect::<String>()
+    };
+    let text = format!(
+        "hosts = [{}]\naliases = [{}]",
+        hosts("host"),
+        hosts("alias")
+    );
+    let begun = Instant::now();
+    assert_eq!(site(&text), [""; 0]);
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(8), "{took:?}");
+}
+
+#[test]
+fn a_host_is_told_why_it_is_none_and_one_dot_at_its_end_is_none() {
+    is_one(&site("hosts = [\"[::1]\"]"), &["G0208", "IPv6"]);
+    for hosts in ["z.example.", "Z.example.", "*.example."] {
+        let text = format!("hosts = [\"{hosts}\"]");
+        assert_eq!(site(&text), [""; 0]);
+    }
+    is_one(&site("hosts = [\"z.example..\"]"), &["G0208"]);
+    is_one(&site("hosts = [\".\"]"), &["G0208"]);
+    is_one(
+        &site("hosts = [\"z.example.\", \"Z.example\"]"),
+        &["G0102", "twice"],
+    );
+    is_one(
+        &site("hosts = [\"z.example\"]\naliases = [\"z.example.\"]"),
+        &["G0102", "twice"],
+    );
+    assert_eq!(
+        site("hosts = [\"z.example.\"]\naliases = [\"y.example.\"]"),
+        [""; 0]
+    );
+    let more = "[sites.b]\nlistener = \"web\"\nhosts = [\"z.example\"]\npool = \"p\"\n";
+    let site = "hosts = [\"z.example.\"]";
+    let found = Parts {
+        site,
+        more,
+        ..SOUND
+    }
+    .told();
+    is_one(&found, &["G0304"]);
+    let pool = "nodes = [\"db.example.:80\"]";
+    is_one(
+        &Parts { pool, ..SOUND }.told(),
+        &["G0202", "without the `.` at its end"],
+    );
+}
