@@ -205,6 +205,7 @@ fn pool(
 }
 
 fn when(cx: &mut Context<'_>, raw: &raw::When, known: &Known<'_>) -> When {
+    cx.each_once(raw.headers.keys());
     let mut headers = conditions(cx, &raw.headers, &s::WHEN_HEADERS, value::is_token);
     for one in &mut headers {
         one.name = one.name.to_ascii_lowercase().into();

@@ -36,6 +36,31 @@ fn many_hosts_are_checked_in_time_that_grows_with_them() {
 }
 
 #[test]
+fn a_field_is_asked_for_once_whatever_its_case() {
+    for headers in [
+        "X-Any = true, x-any = true",
+        "X-Any = \"1\", x-any = \"2\"",
+        "X-ANY = true, X-any = \"1\", x-any = \"2\"",
+    ] {
+        let found = route(&format!(
+            "path = \"/r/\"\nwhen = {{ headers = {{ {headers} }} }}"
+        ));
+        assert_eq!(found.len(), headers.split(',').count() - 1, "{found:#?}");
+        has(&found.concat(), &["G0102", "listed twice"]);
+    }
+    for when in [
+        "headers = { x-a = true, x-b = true }",
+        "query = { A = true, a = true }",
+        "cookies = { A = true, a = true }",
+    ] {
+        assert_eq!(
+            route(&format!("path = \"/r/\"\nwhen = {{ {when} }}")),
+            [""; 0]
+        );
+    }
+}
+
+#[test]
 fn a_host_is_told_why_it_is_none_and_one_dot_at_its_end_is_none() {
     is_one(&site("hosts = [\"[::1]\"]"), &["G0208", "IPv6"]);
     for hosts in ["z.example.", "Z.example.", "*.example."] {
