@@ -72,7 +72,7 @@ fn answer(cx: &mut Context<'_>, from: &str, leaf: &Spanned<Short<i64, raw::Answe
         content_type: None,
     };
     let mut setting = &s::ANSWER_STATUS;
-    let (status, long) = match leaf.get_ref() {
+    let (written, long) = match leaf.get_ref() {
         Short::Short(status) => {
             setting = &s::ROUTE_ANSWER;
             (Some(Spanned::new(leaf.span(), *status)), &none)
@@ -84,6 +84,16 @@ fn answer(cx: &mut Context<'_>, from: &str, leaf: &Spanned<Short<i64, raw::Answe
             (long.status.clone(), &**long)
         }
     };
+    let status: u16 = cx.integer(&written, setting);
+    if let Some(leaf) = written.filter(|_| is_elsewhere(status)) {
+        let title = format!("an answer with {status} says where to, and this one cannot");
+        let label = "write `redirect`, which takes a status too";
+        cx.refuse(codes::OUT_OF_RANGE, title, &leaf, label);
+    }
+    if matches!(status, 204 | 205 | 304) {
+        let why = format!("an answer with {status} has no body");
+        cx.no_effect(&long.body, &s::ANSWER_BODY, &why);
+    }
     if long.body.is_none() {
         let why = "there is no `body`";
         cx.no_effect(&long.content_type, &s::ANSWER_TYPE, why);
@@ -93,7 +103,7 @@ fn answer(cx: &mut Context<'_>, from: &str, leaf: &Spanned<Short<i64, raw::Answe
         None => PLAIN.into(),
     };
     Action::Answer(Box::new(Answer {
-        status: cx.integer(&status, setting),
+        status,
         body: long
             .body
             .as_ref()
@@ -163,7 +173,7 @@ fn redirect(
     let to = to.and_then(|to| spelling(cx, from, &to, is_location));
     let written = long.and_then(|long| long.status.clone());
     let status: u16 = cx.integer(&written, &s::REDIRECT_STATUS);
-    if let Some(leaf) = written.filter(|_| !matches!(status, 301 | 302 | 303 | 307 | 308)) {
+    if let Some(leaf) = written.filter(|_| !is_elsewhere(status)) {
         let title = format!("{status} sends nobody elsewhere");
         cx.refuse(
             codes::OUT_OF_RANGE,
@@ -186,6 +196,11 @@ fn redirect(
         status,
         keep_path: cx.flag(&keep, &s::REDIRECT_KEEP_PATH),
     }))
+}
+
+/// Whether an answer with this status says where else the request is to go (RFC 9110 §15.4).
+fn is_elsewhere(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
 /// An absolute URL, or a path of the same host; never one that begins with `//`, which is a host.

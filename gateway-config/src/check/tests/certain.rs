@@ -61,6 +61,36 @@ fn a_field_is_asked_for_once_whatever_its_case() {
 }
 
 #[test]
+fn an_answer_has_a_body_where_http_allows_one() {
+    for status in [204, 205, 304] {
+        is_one(
+            &route(&format!(
+                "path = \"/r/\"\nanswer = {{ status = {status}, body = \"x\" }}"
+            )),
+            &["G0312", "body"],
+        );
+        assert_eq!(
+            route(&format!("path = \"/r/\"\nanswer = {status}")),
+            [""; 0]
+        );
+    }
+    for status in [301, 302, 303, 307, 308] {
+        for answer in [format!("{status}"), format!("{{ status = {status} }}")] {
+            is_one(
+                &route(&format!("path = \"/r/\"\nanswer = {answer}")),
+                &["G0204", &format!("@{status}@"), "redirect"],
+            );
+        }
+    }
+    for status in [200, 300, 404, 503] {
+        let found = route(&format!(
+            "path = \"/r/\"\nanswer = {{ status = {status}, body = \"x\" }}"
+        ));
+        assert_eq!(found, [""; 0], "{status}");
+    }
+}
+
+#[test]
 fn a_host_is_told_why_it_is_none_and_one_dot_at_its_end_is_none() {
     is_one(&site("hosts = [\"[::1]\"]"), &["G0208", "IPv6"]);
     for hosts in ["z.example.", "Z.example.", "*.example."] {
