@@ -91,6 +91,16 @@ fn an_answer_has_a_body_where_http_allows_one() {
 }
 
 #[test]
+fn a_network_that_cannot_be_read_is_told_why() {
+    let from = |text: &str| site(&format!("allow_from = [\"{text}\"]"));
+    is_one(&from("10.0.0.0/8/8"), &["G0201", "a number of bits"]);
+    is_one(&from("10.0.0.0/08"), &["G0201", "`10.0.0.0/8`"]);
+    is_one(&from("::/00"), &["G0201", "`::/0`"]);
+    is_one(&from("10.0.0.0/+8"), &["G0201", "a number of bits"]);
+    assert_eq!(from("0.0.0.0/0"), [""; 0]);
+}
+
+#[test]
 fn a_host_is_told_why_it_is_none_and_one_dot_at_its_end_is_none() {
     is_one(&site("hosts = [\"[::1]\"]"), &["G0208", "IPv6"]);
     for hosts in ["z.example.", "Z.example.", "*.example."] {
