@@ -92,6 +92,7 @@ pub(crate) fn check(
     };
     sites::check(&mut cx, file, &known, &mut profiles, &mut parts);
     hosts::check(&mut cx, file, &parts);
+    hosts::sent_on(&mut cx, file, &parts);
     addresses::check(&mut cx, file, &parts);
     let model = process::check(&mut cx, file, &sets, &mut parts);
     unused(&mut cx, file, &profiles, &model);

@@ -7,7 +7,7 @@ use super::{Context, Parts};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Name, Site};
-use crate::raw;
+use crate::raw::{self, each};
 use crate::source::Place;
 use crate::value;
 
@@ -54,6 +54,56 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
                     .help("add a listener with `tls` to its `listener`"),
             );
         }
+    }
+}
+
+/// Refuses listeners that send everybody on to HTTPS, where no site is. What is not known for certain
+/// may be: a site of a listener that is not defined, or TLS that ends at a proxy before us.
+pub(super) fn sent_on(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
+    let own = parts.listeners.iter();
+    let known: HashMap<&str, bool> = own
+        .map(|one| {
+            let written = file.listeners.get(&*one.name);
+            let has_tls = one.tls.is_some() || written.is_some_and(|raw| raw.tls.is_some());
+            (&*one.name, has_tls)
+        })
+        .collect();
+    let may_be_there = |name: &str| known.get(name).copied().unwrap_or(true);
+    let is_written = |site: &raw::Site| {
+        site.listener.is_none()
+            || each(&site.listener)
+                .iter()
+                .any(|one| may_be_there(one.get_ref()))
+    };
+    let of_doors = parts.sites.iter();
+    let is_served = file.sites.values().any(is_written)
+        || of_doors
+            .flat_map(Site::listeners)
+            .any(|name| may_be_there(name));
+    if is_served {
+        return;
+    }
+    for one in parts.listeners.iter().filter(|one| one.redirect_to_https) {
+        let Some(raw) = file.listeners.get(&*one.name) else {
+            continue;
+        };
+        let Some(leaf) = raw
+            .redirect
+            .as_ref()
+            .filter(|_| raw.trusted_proxies.is_none())
+        else {
+            continue;
+        };
+        let title = format!(
+            "listener `{}` redirects to HTTPS, and no site is served there",
+            one.name
+        );
+        let place = cx.place(leaf);
+        cx.push(
+            Diagnostic::error(codes::NO_HTTPS, title)
+                .at(&place, "no site has a listener with TLS")
+                .help("add a listener with `tls`, and name it in the `listener` of a site"),
+        );
     }
 }
 

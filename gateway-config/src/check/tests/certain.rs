@@ -61,6 +61,47 @@ fn a_field_is_asked_for_once_whatever_its_case() {
 }
 
 #[test]
+fn a_listener_that_sends_to_https_needs_a_site_there() {
+    let listener = "bind = \"127.0.0.1:80\"\nredirect = \"https\"";
+    is_one(
+        &Parts { listener, ..SOUND }.told(),
+        &["G0314", "@\"https\"@", "`web`"],
+    );
+    let more = "[listeners.tls]\nbind = \"127.0.0.1:443\"\ntls = \"t\"\n[tls.t]\nchain = \"/c\"\nkey = \"/k\"\n";
+    let on_both = "[listeners.tls]\nbind = \"127.0.0.1:443\"\ntls = \"t\"\n[tls.t]\nchain = \"/c\"\nkey = \"/k\"\n\
+        [sites.other]\nlistener = \"tls\"\nhosts = [\"a.example\"]\npool = \"p\"\n";
+    has(
+        &Parts {
+            listener,
+            more,
+            ..SOUND
+        }
+        .told()
+        .concat(),
+        &["G0314"],
+    );
+    let more = on_both;
+    assert_eq!(
+        Parts {
+            listener,
+            more,
+            ..SOUND
+        }
+        .told(),
+        [""; 0]
+    );
+    let undefined = on_both.replace("tls = \"t\"", "tls = \"u\"");
+    let more = &*undefined;
+    let found = Parts {
+        listener,
+        more,
+        ..SOUND
+    }
+    .told();
+    is_one(&found, &["G0104"]);
+}
+
+#[test]
 fn an_answer_has_a_body_where_http_allows_one() {
     for status in [204, 205, 304] {
         is_one(
