@@ -23,6 +23,7 @@ mod context;
 mod door;
 mod hosts;
 mod listeners;
+mod locations;
 mod nodes;
 mod paths;
 mod patterns;

@@ -102,6 +102,78 @@ fn a_listener_that_sends_to_https_needs_a_site_there() {
 }
 
 #[test]
+fn a_redirect_leads_to_an_address() {
+    for to in [
+        "https://h:99999/",
+        "https://h:0/",
+        "https://h:0",
+        "https://h:x/",
+        "https://a..b/",
+        "https://[::1/",
+        "https://[x]/",
+        "https://[::1]x/",
+        "https://-/",
+        "https://:@h/",
+        "https://@h/",
+        "https://h%/",
+        "https://h/%",
+        "https://1.2.3.400/",
+        "https://h/a%4",
+        "https:///a",
+        "https://:80/",
+        "/%zz",
+        "/a?b=%",
+    ] {
+        is_one(
+            &route(&format!("path = \"/r/\"\nredirect = \"{to}\"")),
+            &["G0207"],
+        );
+    }
+    for to in ["HTTPS://h/", "Http://h/"] {
+        is_one(
+            &route(&format!("path = \"/r/\"\nredirect = \"{to}\"")),
+            &["G0207", "lower case"],
+        );
+    }
+    for to in [
+        "https://h/",
+        "https://h",
+        "https://h:8443",
+        "https://H.example.:8443/a?b=%20#c",
+        "https://[::1]:80/",
+        "https://[2001:db8::1]",
+        "https://10.0.0.1/",
+        "https://a_b.example/",
+        "https://-a.example/",
+        "https://xn--bcher-kva.example?q",
+        "/%C3%A9",
+        "/",
+    ] {
+        assert_eq!(
+            route(&format!("path = \"/r/\"\nredirect = \"{to}\"")),
+            [""; 0],
+            "{to}"
+        );
+    }
+    for to in [
+        "https://{name}.example/",
+        "https://{name}/",
+        "https://h:{name}/",
+        "/%{name}",
+    ] {
+        assert_eq!(
+            route(&format!("template = \"/r/{{name}}\"\nredirect = \"{to}\"")),
+            [""; 0],
+            "{to}"
+        );
+    }
+    is_one(
+        &route("path = \"/r/\"\nrewrite = { template = \"/%zz\" }"),
+        &["G0207"],
+    );
+}
+
+#[test]
 fn an_answer_has_a_body_where_http_allows_one() {
     for status in [204, 205, 304] {
         is_one(
