@@ -19,6 +19,7 @@ use crate::source::{Origin, Place, Sources};
 
 mod actions;
 mod addresses;
+mod circles;
 mod context;
 mod door;
 mod hosts;
@@ -94,6 +95,7 @@ pub(crate) fn check(
     sites::check(&mut cx, file, &known, &mut profiles, &mut parts);
     hosts::check(&mut cx, file, &parts);
     hosts::sent_on(&mut cx, file, &parts);
+    circles::sites(&mut cx, file, &parts);
     addresses::check(&mut cx, file, &parts);
     let model = process::check(&mut cx, file, &sets, &mut parts);
     unused(&mut cx, file, &profiles, &model);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use super::sites::{Known, rate};
-use super::{Context, actions, patterns, pools};
+use super::{Context, actions, circles, patterns, pools};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::model::{
@@ -74,6 +74,7 @@ pub(super) fn check(
     }
     sort(&mut routes);
     patterns::shadowed(cx, site, &routes);
+    circles::routes(cx, site, &routes);
     routes
 }
 

@@ -110,6 +110,11 @@ fn names(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
         "remove" => Www::Remove,
         _ => Www::Keep,
     };
+    let mut named = site.hosts.iter();
+    if site.www != Www::Keep && !site.hosts.is_empty() && named.all(|host| host.starts_with("*.")) {
+        let why = "of names that a wildcard stands for, `www` stays as it is";
+        cx.no_effect(&raw.www, &s::SITE_WWW, why);
+    }
     let aliases = cx.texts(&raw.aliases, &s::SITE_ALIASES, value::is_alias);
     site.aliases = aliases.unwrap_or_default();
     for alias in &mut site.aliases {

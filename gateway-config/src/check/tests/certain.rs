@@ -174,6 +174,110 @@ fn a_redirect_leads_to_an_address() {
 }
 
 #[test]
+fn a_redirect_in_a_circle_is_refused() {
+    for text in [
+        "exact = \"/a\"\nredirect = \"/a\"",
+        "exact = \"/a\"\nredirect = \"/a#b\"",
+        "exact = \"/a\"\nredirect = \"/%61\"",
+        "exact = \"/a\"\nredirect = { to = \"/a\", status = 301 }",
+        "exact = \"/a\"\nmethods = [\"GET\"]\nredirect = { to = \"/a\", status = 303 }",
+        "exact = \"/a\"\nmethods = [\"POST\"]\nredirect = \"/a\"",
+        "path = \"/a\"\nredirect = { to = \"/a/b\", keep_path = true }",
+        "path = \"/a/\"\nredirect = \"/a/new\"",
+        "glob = \"/a*\"\nredirect = \"/ab\"",
+    ] {
+        is_one(&route(text), &["G0312", "circle"]);
+    }
+    let all = route("path = \"/\"\nredirect = { to = \"/\", keep_path = true }");
+    has(&all.concat(), &["G0312", "circle"]);
+    for text in [
+        "exact = \"/a\"\nredirect = \"/b\"",
+        "exact = \"/a\"\nredirect = \"/a/\"",
+        "exact = \"/a/\"\nredirect = \"/a\"",
+        "exact = \"/a\"\nredirect = \"/a?x=1\"",
+        "exact = \"/a\"\nredirect = \"https://h/a\"",
+        "exact = \"/a\"\nmethods = [\"POST\"]\nredirect = { to = \"/a\", status = 303 }",
+        "exact = \"/a\"\nwhen = { cookies = { a = \"1\" } }\nredirect = \"/a\"",
+        "path = \"/a\"\nredirect = { to = \"/b\", keep_path = true }",
+        "path = \"/a\"\nredirect = { to = \"/ab\", keep_path = true }",
+        "template = \"/a/{b}\"\nredirect = \"/a/{b}/\"",
+    ] {
+        assert_eq!(route(text), [""; 0], "{text}");
+    }
+    let own = "routes.index = { exact = \"/r/index\", answer = 200 }";
+    let both = Parts {
+        site: own,
+        route: "path = \"/r/\"\nredirect = \"/r/index\"",
+        ..SOUND
+    };
+    assert_eq!(both.told(), [""; 0]);
+    let cookie = Parts {
+        site: "response_edits = { set = { set-cookie = \"seen=1\" } }\nroutes.seen = { exact = \"/a\", when = { cookies = { seen = true } }, priority = 1, answer = 200 }",
+        route: "exact = \"/a\"\nredirect = \"/a\"",
+        ..SOUND
+    };
+    assert_eq!(cookie.told(), [""; 0]);
+}
+
+#[test]
+fn www_is_put_before_a_name_and_taken_from_one() {
+    for word in ["add", "remove"] {
+        is_one(
+            &site(&format!("hosts = [\"*.example\"]\nwww = \"{word}\"")),
+            &["G0312", "www"],
+        );
+    }
+    for text in [
+        "hosts = [\"*.example\", \"a.example\"]\nwww = \"add\"",
+        "hosts = [\"*.example\"]\nwww = \"keep\"",
+        "hosts = [\"www.a.example\", \"a.example\"]\nwww = \"add\"",
+    ] {
+        assert_eq!(site(text), [""; 0], "{text}");
+    }
+    let other = |hosts: &str, www: &str, listener: &str| {
+        format!(
+            "[listeners.two]\nbind = \"127.0.0.1:81\"\n[sites.two]\nlistener = \"two\"\npool = \"p\"\n\
+             [sites.other]\nlistener = \"{listener}\"\nhosts = [\"{hosts}\"]\nwww = \"{www}\"\npool = \"p\"\n"
+        )
+        .replace(
+            if listener == "two" { "[sites.two]\nlistener = \"two\"\npool = \"p\"\n" } else { "\u{0}" },
+            "",
+        )
+    };
+    for (one, www, more) in [
+        ("a.example", "add", other("www.a.example", "remove", "web")),
+        ("www.a.example", "remove", other("a.example", "add", "web")),
+    ] {
+        let site = &*format!("hosts = [\"{one}\"]\nwww = \"{www}\"");
+        let more = &*more;
+        is_one(
+            &Parts {
+                site,
+                more,
+                ..SOUND
+            }
+            .told(),
+            &["G0312", "circle"],
+        );
+    }
+    for (one, www, more) in [
+        ("a.example", "add", other("www.a.example", "remove", "two")),
+        ("a.example", "add", other("www.a.example", "keep", "web")),
+        ("a.example", "add", other("www.b.example", "remove", "web")),
+    ] {
+        let site = &*format!("hosts = [\"{one}\"]\nwww = \"{www}\"");
+        let more = &*more;
+        let found = Parts {
+            site,
+            more,
+            ..SOUND
+        }
+        .told();
+        assert_eq!(found, [""; 0]);
+    }
+}
+
+#[test]
 fn an_answer_has_a_body_where_http_allows_one() {
     for status in [204, 205, 304] {
         is_one(
