@@ -95,6 +95,9 @@ pub fn write_size(value: u64) -> String {
     format!("{value} B")
 }
 
+/// Most characters of a name.
+pub(crate) const LONGEST_NAME: usize = 63;
+
 /// Whether a text is a name: 1 to 63 characters of `A-Z a-z 0-9 - _ .`.
 ///
 /// # Errors
@@ -110,8 +113,8 @@ pub(crate) fn name(text: &str) -> Result<(), (std::ops::Range<usize>, &'static s
             "only letters, digits, `-`, `_` and `.`",
         ));
     }
-    if text.len() > 63 {
-        return Err((63..text.len(), "at most 63 characters"));
+    if text.len() > LONGEST_NAME {
+        return Err((LONGEST_NAME..text.len(), "at most 63 characters"));
     }
     Ok(())
 }

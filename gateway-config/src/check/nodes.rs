@@ -72,11 +72,24 @@ fn node(cx: &mut Context<'_>, one: &Spanned<raw::Node>, seen: &mut Seen) -> Opti
     })
 }
 
-/// The name of a node that was given none.
+/// The name of a node that was given none: its address, of which so much is left as a name may be
+/// long, with a number made of all of it.
 fn called(addr: &Placed<String>) -> Placed<String> {
     let plain = addr.value.chars().filter(|c| !matches!(c, '[' | ']'));
-    let name = plain.map(|c| if c == ':' { '-' } else { c }).collect();
+    let mut name: String = plain.map(|c| if c == ':' { '-' } else { c }).collect();
+    if name.len() > value::LONGEST_NAME && name.is_ascii() {
+        let number = number_of(&name);
+        name.truncate(value::LONGEST_NAME - 9);
+        name.push_str(&format!("-{number:08x}"));
+    }
     Placed::new(name, addr.place.clone())
+}
+
+/// A number of a text that stays the same from release to release, since names of nodes stand in
+/// logs and metrics: FNV-1a of 32 bits.
+fn number_of(text: &str) -> u32 {
+    let step = |so_far: u32, byte: u8| (so_far ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    text.bytes().fold(0x811c_9dc5, step)
 }
 
 /// The nodes of one pool so far: names are unique, addresses should be.

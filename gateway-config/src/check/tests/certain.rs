@@ -308,6 +308,18 @@ fn an_answer_has_a_body_where_http_allows_one() {
 }
 
 #[test]
+fn a_node_without_a_name_may_have_a_long_address() {
+    let long = "internal-orders-production-1234567890.eu-central-1.elb.amazonaws.com";
+    let pool = &*format!("nodes = [\"{long}:80\", \"{long}:81\", {{ addr = \"{long}:82\" }}]");
+    assert_eq!(Parts { pool, ..SOUND }.told(), [""; 0]);
+    let label = "a".repeat(63);
+    let pool = &*format!("nodes = [\"{label}.{label}.{label}.example:65535\"]");
+    assert_eq!(Parts { pool, ..SOUND }.told(), [""; 0]);
+    let pool = &*format!("nodes = [{{ addr = \"a:1\", name = \"{long}\" }}]");
+    is_one(&Parts { pool, ..SOUND }.told(), &["G0101", "63"]);
+}
+
+#[test]
 fn a_network_that_cannot_be_read_is_told_why() {
     let from = |text: &str| site(&format!("allow_from = [\"{text}\"]"));
     is_one(&from("10.0.0.0/8/8"), &["G0201", "a number of bits"]);
