@@ -54,6 +54,15 @@ pub(crate) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
 }
 
+/// `pchar` without the unreserved ones and without escapes (RFC 3986 §3.3).
+#[must_use]
+pub(crate) fn is_delimiter(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@'
+    )
+}
+
 /// Why a character that ends a path stands in none (RFC 3986 §3.3); what it would begin is told
 /// elsewhere.
 #[must_use]

@@ -89,6 +89,12 @@ pub(super) struct Around<'a> {
 }
 
 impl Around<'_> {
+    /// How paths are compared: as what segments, and whether slashes in a row are one.
+    fn compared(&self, cx: &Context<'_>) -> (Segments, bool) {
+        let merge_slashes = cx.flag(&self.site.merge_slashes, &s::SITE_MERGE_SLASHES);
+        (self.segments, merge_slashes)
+    }
+
     fn budget(&self, pool: &str) -> std::time::Duration {
         let known = self.known.pools.get(pool).copied();
         known.unwrap_or_else(|| s::POOL_RESPONSE.time())
@@ -142,7 +148,7 @@ fn route(
     };
     let budget = cx.time(&raw.timeouts.response, &s::ROUTE_RESPONSE);
     let budget = budget.map_or_else(|| around.budget(&pool), |placed| placed.value);
-    let pattern = patterns::pattern(cx, &from, (key, raw), around.segments);
+    let pattern = patterns::pattern(cx, &from, (key, raw), around.compared(cx));
     let is_sound = pattern.is_some();
     let found = pattern.unwrap_or_else(|| Pattern::Prefix("/".into()));
     let mut route = Route::new(key.get_ref().as_str().into(), found, pool);

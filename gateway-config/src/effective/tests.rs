@@ -419,7 +419,7 @@ fn route(c: &mut Choices, at: u32, segments: Segments, model: &Model) -> Route {
     let of_paths = [
         Pattern::Exact("/a/b".into()),
         Pattern::Glob("/a/**/*.{png,jpg}".into()),
-        Pattern::Regex(r#"/(?<x>[a-z]+)/"\\d""#.into()),
+        Pattern::Regex(r#"/(?<x>[a-z]+)/["\\d]+"#.into()),
     ];
     let pattern = match segments == Segments::Normalised && c.flag() {
         true => c.of(&of_paths),

@@ -102,6 +102,54 @@ fn a_listener_that_sends_to_https_needs_a_site_there() {
 }
 
 #[test]
+fn a_glob_or_expression_that_no_path_in_its_normal_form_matches_is_refused() {
+    for (kind, text, cure) in [
+        ("glob", "/%41", "\"/A\""),
+        ("glob", "/é", "\"/%C3%A9\""),
+        ("glob", "/../x*", "\"/x*\""),
+        ("glob", "/b//*", "\"/b/*\""),
+        ("glob", "/a/.", "\"/a/\""),
+        ("glob", "/a b/*", "\"/a%20b/*\""),
+        ("glob", "/a%2f*", "\"/a%2F*\""),
+        ("glob", "/[ab]/é", ""),
+        ("glob", "/{é,ü}", ""),
+        ("regex", "/%41", "\"/A\""),
+        ("regex", "/é", "\"/%C3%A9\""),
+        ("regex", "/a/\\.\\./b", ""),
+        ("regex", "(/a|/b)//c", ""),
+    ] {
+        let found = route(&format!("{kind} = '{text}'"));
+        is_one(&found, &["G0207", cure, text]);
+    }
+    for text in [
+        "glob = '/%C3%A9'",
+        "glob = '/{a,é}'",
+        "glob = '/.well-known/*'",
+        "glob = '/a../*'",
+        "glob = '/%?1'",
+        "glob = '/[é]x'",
+        "glob = '/a%2F*'",
+        "glob = '/*.{jpg,png}'",
+        "glob = '/**/b'",
+        "regex = '/a/\\.\\./?b'",
+        "regex = '/%[0-9A-F]{2}'",
+        "regex = '/(é)?a'",
+        "regex = '/a/..'",
+        "regex = '/a\\.'",
+        "regex = '/\\.?'",
+        "regex = '(?i)/%c3'",
+    ] {
+        let found = route(text).concat();
+        assert!(
+            found.is_empty() || text == "glob = '/[é]x'" || text == "regex = '/a/\\.\\./?b'",
+            "{text} {found}"
+        );
+    }
+    let more = "routes.double = { glob = '/b//*', answer = 200 }\nmerge_slashes = false";
+    assert_eq!(site(more), [""; 0]);
+}
+
+#[test]
 fn a_redirect_leads_to_an_address() {
     for to in [
         "https://h:99999/",
@@ -364,4 +412,14 @@ fn a_host_is_told_why_it_is_none_and_one_dot_at_its_end_is_none() {
         &Parts { pool, ..SOUND }.told(),
         &["G0202", "without the `.` at its end"],
     );
+}
+
+#[test]
+fn a_star_is_told_how_every_path_is_written() {
+    for kind in ["exact", "path"] {
+        is_one(
+            &route(&format!("{kind} = \"*\"")),
+            &["G0207", "path = \"/\""],
+        );
+    }
 }
