@@ -164,7 +164,16 @@ fn sets(cx: &mut Context<'_>, file: &raw::File) -> Sets {
                 cx.missing(&table, key, &s::SET_CIDRS);
             }
             Some(list) => {
-                cx.not_empty(&raw.cidrs, &s::SET_CIDRS);
+                if list.get_ref().is_empty() {
+                    let title = "`cidrs` is empty".to_owned();
+                    cx.refuse(
+                        codes::EMPTY_LIST,
+                        title,
+                        list,
+                        "a set holds one network or more",
+                    );
+                }
+                cx.each_network_once(list.get_ref());
                 all.extend(list.get_ref().iter().filter_map(|one| cx.network(one)));
             }
         }

@@ -28,7 +28,12 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
             let place = places.get(&**host);
             taken.by(cx, site, host, place.unwrap_or(&of_key));
         }
-        if site.is_default {
+        // An empty list of hosts is told of alone: nobody means every host by it.
+        let is_empty = raw
+            .hosts
+            .as_ref()
+            .is_some_and(|all| all.get_ref().is_empty());
+        if site.is_default && !is_empty {
             let place = raw.default.as_ref().map(|leaf| cx.place(leaf));
             taken.by(cx, site, &"".into(), place.as_ref().unwrap_or(&of_key));
         }

@@ -368,6 +368,69 @@ fn a_node_without_a_name_may_have_a_long_address() {
 }
 
 #[test]
+fn a_list_that_is_needed_is_not_to_be_left_out() {
+    let more = "[address_sets.o]\ncidrs = []\n";
+    let site = "allow_from = [\"@o\"]";
+    let found = Parts {
+        site,
+        more,
+        ..SOUND
+    }
+    .told();
+    is_one(&found, &["G0310"]);
+    assert!(!found.concat().contains("leave it out"), "{found:?}");
+    let text = |listener: &str| {
+        format!(
+            "[listeners.web]\nbind = \"127.0.0.1:1\"\n[pools.p]\nnodes = [\"a:1\"]\n\
+             [sites.a]\n{listener}hosts = []\npool = \"p\"\n[sites.b]\n{listener}hosts = []\npool = \"p\"\n"
+        )
+    };
+    let found = told(&text("listener = \"web\"\n"));
+    assert_eq!(found.len(), 2, "{found:#?}");
+    has(&found[0], &["G0310"]);
+    has(&found[1], &["G0310"]);
+}
+
+#[test]
+fn a_network_is_listed_once() {
+    for list in [
+        "\"10.0.0.0/8\", \"10.0.0.0/8\"",
+        "\"10.0.0.1\", \"10.0.0.1/32\"",
+        "\"2001:db8::/32\", \"2001:DB8:0::/32\"",
+        "\"@o\", \"@o\"",
+    ] {
+        let more = "[address_sets.o]\ncidrs = [\"192.0.2.0/24\"]\n[sites.used]\nlistener = \"web\"\nhosts = [\"u\"]\nallow_from = [\"@o\"]\npool = \"p\"\n";
+        let site = &*format!("allow_from = [{list}]");
+        let found = Parts {
+            site,
+            more,
+            ..SOUND
+        }
+        .told();
+        is_one(&found, &["G0102", "listed twice"]);
+        let listener = &*format!("bind = \"127.0.0.1:80\"\ntrusted_proxies = [{list}]");
+        let found = Parts {
+            listener,
+            more,
+            ..SOUND
+        }
+        .told();
+        is_one(&found, &["G0102", "listed twice"]);
+    }
+    let more = "[address_sets.o]\ncidrs = [\"192.0.2.0/24\", \"192.0.2.0/24\"]\n";
+    let site = "allow_from = [\"@o\"]";
+    let found = Parts {
+        site,
+        more,
+        ..SOUND
+    }
+    .told();
+    is_one(&found, &["G0102", "listed twice"]);
+    let site = "allow_from = [\"10.0.0.0/8\", \"10.1.0.0/16\"]";
+    assert_eq!(Parts { site, ..SOUND }.told(), [""; 0]);
+}
+
+#[test]
 fn a_network_that_cannot_be_read_is_told_why() {
     let from = |text: &str| site(&format!("allow_from = [\"{text}\"]"));
     is_one(&from("10.0.0.0/8/8"), &["G0201", "a number of bits"]);
