@@ -157,6 +157,9 @@ fn route(
     cx.once(raw.methods.iter().flat_map(|list| list.get_ref()), |one| {
         one
     });
+    if around.segments == Segments::Normalised {
+        unanswered(cx, raw);
+    }
     let methods = cx.texts(&raw.methods, &s::ROUTE_METHODS, value::is_token);
     route.methods = methods.unwrap_or_default();
     route.methods.sort();
@@ -180,6 +183,18 @@ fn route(
         actions::captures(cx, &from, raw, &route);
     }
     is_sound.then_some(route)
+}
+
+/// Refuses methods that a site with normalised paths never asks a route for (RFC 9110 §9.3.6, §9.3.8).
+fn unanswered(cx: &mut Context<'_>, raw: &raw::Route) {
+    for leaf in raw.methods.iter().flat_map(|list| list.get_ref()) {
+        let method = leaf.get_ref().as_str();
+        if matches!(method, "CONNECT" | "TRACE") {
+            let title = format!("`{method}` has no effect here");
+            let label = "answered 405 before any route is asked";
+            cx.refuse(codes::NO_EFFECT, title, leaf, label);
+        }
+    }
 }
 
 /// The settings of a route's `rate`.
@@ -240,6 +255,9 @@ fn conditions(
                 if !value::is_field_value(text) {
                     let title = format!("no request has this value of `{name}`");
                     cx.refuse(codes::BAD_TOKEN, title, value, secrets::unsendable(text));
+                } else if text.contains(';') && std::ptr::eq(setting, &s::WHEN_COOKIES) {
+                    let title = format!("no request has this value of `{name}`");
+                    cx.refuse(codes::BAD_TOKEN, title, value, "a `;` ends a cookie");
                 }
                 Some(text.as_str().into())
             }

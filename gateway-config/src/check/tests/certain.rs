@@ -486,3 +486,29 @@ fn a_star_is_told_how_every_path_is_written() {
         );
     }
 }
+
+#[test]
+fn what_no_request_of_a_site_has_is_refused() {
+    is_one(
+        &route("path = \"/r/\"\nwhen = { cookies = { a = \"b;c\" } }"),
+        &["G0208", "`;`"],
+    );
+    assert_eq!(
+        route("path = \"/r/\"\nwhen = { headers = { a = \"b;c\" }, cookies = { a = \"b=c\" } }"),
+        [""; 0]
+    );
+    for method in ["CONNECT", "TRACE"] {
+        is_one(
+            &route(&format!(
+                "path = \"/r/\"\nmethods = [\"GET\", \"{method}\"]"
+            )),
+            &["G0312", &format!("@\"{method}\"@"), "405"],
+        );
+    }
+    let decoded = Parts {
+        site: "segments = \"decoded\"",
+        route: "path = \"/r/\"\nmethods = [\"TRACE\"]",
+        ..SOUND
+    };
+    assert_eq!(decoded.told(), [""; 0]);
+}
