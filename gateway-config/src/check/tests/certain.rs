@@ -512,3 +512,17 @@ fn what_no_request_of_a_site_has_is_refused() {
     };
     assert_eq!(decoded.told(), [""; 0]);
 }
+
+#[test]
+fn a_copy_is_one_of_another_node_of_the_pool() {
+    let nodes = |shards: &str, replica: &str| {
+        let pool = &*format!(
+            "nodes = [{{ addr = \"a:1\", name = \"a\", shards = \"{shards}\" }}, {{ addr = \"b:1\", name = \"b\", replica = \"{replica}\" }}]"
+        );
+        Parts { pool, ..SOUND }.told()
+    };
+    assert_eq!(nodes("0..", "a"), [""; 0]);
+    is_one(&nodes("0..", "b"), &["G0505", "of itself"]);
+    is_one(&nodes("0..", "aa"), &["G0505", "`aa`", "no such node"]);
+    is_one(&nodes("0..\\n", "a"), &["G0508", "shards"]);
+}
