@@ -526,3 +526,23 @@ fn a_copy_is_one_of_another_node_of_the_pool() {
     is_one(&nodes("0..", "aa"), &["G0505", "`aa`", "no such node"]);
     is_one(&nodes("0..\\n", "a"), &["G0508", "shards"]);
 }
+
+#[test]
+fn a_body_that_is_read_whole_fits_into_the_memory_for_bodies() {
+    let buffer = |size: &str, memory: &str| {
+        let route = &*format!("path = \"/r/\"\nbody = {{ buffer = \"{size}\" }}");
+        let more = &*format!("[limits]\nbody_memory = \"{memory}\"\n");
+        Parts {
+            route,
+            more,
+            ..SOUND
+        }
+        .told()
+    };
+    assert_eq!(buffer("1 MiB", "1 MiB"), [""; 0]);
+    is_one(&buffer("2 MiB", "1 MiB"), &["G0312", "body"]);
+    is_one(
+        &route("path = \"/r/\"\nbody = { buffer = \"1 GiB\" }"),
+        &["G0312", "256 MiB"],
+    );
+}
