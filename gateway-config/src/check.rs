@@ -209,6 +209,7 @@ fn unused(cx: &mut Context<'_>, file: &raw::File, profiles: &tls::Profiles, mode
             told.push(("pool", key, "no site or route names it"));
         }
     }
+    told.extend(listeners::unused(file, model).map(|key| ("listener", key, "no site names it")));
     for (what, key, label) in told {
         let place = cx.place(key);
         let title = format!("{what} `{}` is not used", key.get_ref());

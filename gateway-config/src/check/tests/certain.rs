@@ -528,6 +528,24 @@ fn a_copy_is_one_of_another_node_of_the_pool() {
 }
 
 #[test]
+fn a_listener_that_nothing_uses_is_told_of() {
+    let more = "[listeners.idle]\nbind = \"127.0.0.1:81\"\n";
+    is_one(
+        &Parts { more, ..SOUND }.told(),
+        &["G0105", "listener `idle`"],
+    );
+    let door = "[front_door.db]\nlisten = \"127.0.0.1:81\"\nupstreams = { a = \"127.0.0.1:82\" }\n";
+    assert_eq!(
+        Parts {
+            more: door,
+            ..SOUND
+        }
+        .told(),
+        [""; 0]
+    );
+}
+
+#[test]
 fn a_body_that_is_read_whole_fits_into_the_memory_for_bodies() {
     let buffer = |size: &str, memory: &str| {
         let route = &*format!("path = \"/r/\"\nbody = {{ buffer = \"{size}\" }}");
