@@ -19,10 +19,12 @@ use crate::source::{Origin, Place, Sources};
 
 mod actions;
 mod addresses;
+mod circles;
 mod context;
 mod door;
 mod hosts;
 mod listeners;
+mod locations;
 mod nodes;
 mod paths;
 mod patterns;
@@ -92,6 +94,8 @@ pub(crate) fn check(
     };
     sites::check(&mut cx, file, &known, &mut profiles, &mut parts);
     hosts::check(&mut cx, file, &parts);
+    hosts::sent_on(&mut cx, file, &parts);
+    circles::sites(&mut cx, file, &parts);
     addresses::check(&mut cx, file, &parts);
     let model = process::check(&mut cx, file, &sets, &mut parts);
     unused(&mut cx, file, &profiles, &model);
@@ -160,7 +164,16 @@ fn sets(cx: &mut Context<'_>, file: &raw::File) -> Sets {
                 cx.missing(&table, key, &s::SET_CIDRS);
             }
             Some(list) => {
-                cx.not_empty(&raw.cidrs, &s::SET_CIDRS);
+                if list.get_ref().is_empty() {
+                    let title = "`cidrs` is empty".to_owned();
+                    cx.refuse(
+                        codes::EMPTY_LIST,
+                        title,
+                        list,
+                        "a set holds one network or more",
+                    );
+                }
+                cx.each_network_once(list.get_ref());
                 all.extend(list.get_ref().iter().filter_map(|one| cx.network(one)));
             }
         }
@@ -196,6 +209,7 @@ fn unused(cx: &mut Context<'_>, file: &raw::File, profiles: &tls::Profiles, mode
             told.push(("pool", key, "no site or route names it"));
         }
     }
+    told.extend(listeners::unused(file, model).map(|key| ("listener", key, "no site names it")));
     for (what, key, label) in told {
         let place = cx.place(key);
         let title = format!("{what} `{}` is not used", key.get_ref());

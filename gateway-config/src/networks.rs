@@ -93,16 +93,21 @@ pub(crate) fn read(text: &str) -> Result<IpNet, NetworkError> {
         return Ok(IpNet::from(address));
     };
     let bits = prefix.parse::<u8>().ok().filter(|bits| *bits <= most);
-    let Some(bits) = bits.filter(|_| prefix.bytes().all(|byte| byte.is_ascii_digit())) else {
+    let is_number = prefix.bytes().all(|byte| byte.is_ascii_digit());
+    let is_padded = prefix.len() > 1 && prefix.starts_with('0');
+    let Some(bits) = bits.filter(|_| is_number && !is_padded) else {
         return Err(NetworkError {
             at: host.len()..text.len(),
             why: match prefix {
                 "" => "the number of bits is missing",
-                _ if prefix.contains(['.', ':']) => "a prefix is a number of bits",
+                _ if !is_number => "a prefix is a number of bits",
+                _ if is_padded => "a number of bits has no zero before it",
                 _ if most == 32 => "an IPv4 prefix is at most /32",
                 _ => "an IPv6 prefix is at most /128",
             },
-            instead: mask(prefix).map(|bits| format!("`{address}/{bits}`")),
+            instead: mask(prefix)
+                .or(bits.filter(|_| is_number).map(u32::from))
+                .map(|bits| format!("`{address}/{bits}`")),
         });
     };
     let net = match address {

@@ -11,6 +11,8 @@ use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, ClassBytesRange, ClassUnicodeRange, Hir, HirKind};
 use regex_syntax::{Error, ParserBuilder};
 
+mod certain;
+
 /// Where in a text it is wrong, and why.
 pub(crate) type Wrong = (Range<usize>, String);
 
@@ -61,6 +63,21 @@ pub(crate) fn regex(text: &str) -> Result<String, Wrong> {
         return Err((0..text.len(), why));
     }
     Ok(anchored)
+}
+
+/// Whether no path in the form in which they are compared can match an expression of
+/// [`glob`] or [`regex`], for certain.
+pub(crate) fn is_unmatched(expression: &str, merge_slashes: bool) -> bool {
+    hir(expression).is_ok_and(|hir| certain::is_unmatched(&hir, merge_slashes))
+}
+
+/// What a glob or regular expression that stands for one text alone would be as a path.
+pub(crate) fn as_normal(text: &str, is_glob: bool) -> Option<String> {
+    let is_special = |c: char| match is_glob {
+        true => matches!(c, '[' | ']' | '{' | '}' | '?' | '\\'),
+        false => regex_syntax::is_meta_character(c),
+    };
+    (text.starts_with('/') && !text.contains(is_special)).then(|| text.to_owned())
 }
 
 /// With what the texts begin that an expression matches.

@@ -54,6 +54,15 @@ pub(crate) fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~')
 }
 
+/// `pchar` without the unreserved ones and without escapes (RFC 3986 §3.3).
+#[must_use]
+pub(crate) fn is_delimiter(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@'
+    )
+}
+
 /// Why a character that ends a path stands in none (RFC 3986 §3.3); what it would begin is told
 /// elsewhere.
 #[must_use]
@@ -170,20 +179,12 @@ pub(crate) fn compared(path: &str) -> Cow<'_, str> {
             .get(..width)
             .and_then(|raw| std::str::from_utf8(raw).ok())
         {
-            Some(raw) if width > 1 && !is_path_delimiter(byte) => text.push_str(raw),
+            Some(raw) if width > 1 && !is_delimiter(byte) => text.push_str(raw),
             _ => text.push(char::from(byte)),
         }
         rest = rest.get(width..).unwrap_or_default();
     }
     Cow::Owned(text)
-}
-
-/// `pchar` without the unreserved ones and without escapes (RFC 3986 §3.3).
-pub(crate) fn is_path_delimiter(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@'
-    )
 }
 
 #[cfg(test)]

@@ -231,7 +231,7 @@ impl Route {
 
     /// Whether a normalised path is one of a route's: the long way, of which
     /// [`routing`](crate::routing) is the short one.
-    fn takes_path(&self, path: &str) -> bool {
+    pub(crate) fn takes_path(&self, path: &str) -> bool {
         let matches = |expression: &str| {
             let compiled = crate::pattern::compiled(expression);
             compiled.is_some_and(|one| one.is_match(path.as_bytes()))

@@ -95,6 +95,9 @@ pub fn write_size(value: u64) -> String {
     format!("{value} B")
 }
 
+/// Most characters of a name.
+pub(crate) const LONGEST_NAME: usize = 63;
+
 /// Whether a text is a name: 1 to 63 characters of `A-Z a-z 0-9 - _ .`.
 ///
 /// # Errors
@@ -110,8 +113,8 @@ pub(crate) fn name(text: &str) -> Result<(), (std::ops::Range<usize>, &'static s
             "only letters, digits, `-`, `_` and `.`",
         ));
     }
-    if text.len() > 63 {
-        return Err((63..text.len(), "at most 63 characters"));
+    if text.len() > LONGEST_NAME {
+        return Err((LONGEST_NAME..text.len(), "at most 63 characters"));
     }
     Ok(())
 }
@@ -215,10 +218,10 @@ pub(crate) fn node_address(text: &str) -> Result<(), &'static str> {
     {
         return Err("not an IPv4 address");
     }
-    if is_host(host) {
-        Ok(())
-    } else {
-        Err("not a host name")
+    match is_host(host) {
+        true => Ok(()),
+        false if is_alias(host) => Err("a name without the `.` at its end"),
+        false => Err("not a host name"),
     }
 }
 
@@ -232,11 +235,27 @@ pub(crate) fn is_host(text: &str) -> bool {
             .all(|label| (1..=63).contains(&label.len()) && label.bytes().all(legal))
 }
 
-/// Whether a text is a host name, or `*.` before one, which stands for one label.
+/// Whether a text is a host name, or `*.` before one, which stands for one label; a dot at its end
+/// is none of it.
 #[must_use]
 pub(crate) fn is_site_host(text: &str) -> bool {
-    let name = text.strip_prefix("*.").unwrap_or(text);
-    is_host(name)
+    is_alias(text.strip_prefix("*.").unwrap_or(text))
+}
+
+/// Whether a text is a host name, with a dot at its end or without.
+#[must_use]
+pub(crate) fn is_alias(text: &str) -> bool {
+    is_host(without_dot(text))
+}
+
+/// A host name as names are compared: lower case, without the dot at its end (RFC 3986 §3.2.2).
+#[must_use]
+pub(crate) fn folded_host(text: &str) -> String {
+    without_dot(text).to_ascii_lowercase()
+}
+
+fn without_dot(name: &str) -> &str {
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 /// Whether a text is what a `Host` field holds: a host or IP address, with a port or without.

@@ -2,6 +2,7 @@
 
 use toml::Spanned;
 
+use super::locations::{self, Wrong};
 use super::{Context, patterns};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -72,7 +73,7 @@ fn answer(cx: &mut Context<'_>, from: &str, leaf: &Spanned<Short<i64, raw::Answe
         content_type: None,
     };
     let mut setting = &s::ANSWER_STATUS;
-    let (status, long) = match leaf.get_ref() {
+    let (written, long) = match leaf.get_ref() {
         Short::Short(status) => {
             setting = &s::ROUTE_ANSWER;
             (Some(Spanned::new(leaf.span(), *status)), &none)
@@ -84,6 +85,16 @@ fn answer(cx: &mut Context<'_>, from: &str, leaf: &Spanned<Short<i64, raw::Answe
             (long.status.clone(), &**long)
         }
     };
+    let status: u16 = cx.integer(&written, setting);
+    if let Some(leaf) = written.filter(|_| is_elsewhere(status)) {
+        let title = format!("an answer with {status} says where to, and this one cannot");
+        let label = "write `redirect`, which takes a status too";
+        cx.refuse(codes::OUT_OF_RANGE, title, &leaf, label);
+    }
+    if matches!(status, 204 | 205 | 304) {
+        let why = format!("an answer with {status} has no body");
+        cx.no_effect(&long.body, &s::ANSWER_BODY, &why);
+    }
     if long.body.is_none() {
         let why = "there is no `body`";
         cx.no_effect(&long.content_type, &s::ANSWER_TYPE, why);
@@ -93,7 +104,7 @@ fn answer(cx: &mut Context<'_>, from: &str, leaf: &Spanned<Short<i64, raw::Answe
         None => PLAIN.into(),
     };
     Action::Answer(Box::new(Answer {
-        status: cx.integer(&status, setting),
+        status,
         body: long
             .body
             .as_ref()
@@ -160,10 +171,10 @@ fn redirect(
             (long.to.clone(), Some(&**long))
         }
     };
-    let to = to.and_then(|to| spelling(cx, from, &to, is_location));
+    let to = to.and_then(|to| spelling(cx, from, &to, locations::location));
     let written = long.and_then(|long| long.status.clone());
     let status: u16 = cx.integer(&written, &s::REDIRECT_STATUS);
-    if let Some(leaf) = written.filter(|_| !matches!(status, 301 | 302 | 303 | 307 | 308)) {
+    if let Some(leaf) = written.filter(|_| !is_elsewhere(status)) {
         let title = format!("{status} sends nobody elsewhere");
         cx.refuse(
             codes::OUT_OF_RANGE,
@@ -188,36 +199,21 @@ fn redirect(
     }))
 }
 
-/// An absolute URL, or a path of the same host; never one that begins with `//`, which is a host.
-fn is_location(text: &str) -> Result<(), &'static str> {
-    let is_url = ["http://", "https://"].iter().any(|scheme| {
-        text.strip_prefix(scheme)
-            .is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
-    });
-    let is_path = text.starts_with('/') && !text.starts_with("//");
-    match is_url || is_path {
-        true => Ok(()),
-        false => Err("https://HOST/… or /…"),
-    }
-}
-
-fn is_path(text: &str) -> Result<(), &'static str> {
-    match text.starts_with('/') && !text.contains(['?', '#']) {
-        true => Ok(()),
-        false => Err("a path begins with `/` and has no query"),
-    }
+/// Whether an answer with this status says where else the request is to go (RFC 9110 §15.4).
+fn is_elsewhere(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
 fn spelling(
     cx: &mut Context<'_>,
     from: &str,
     leaf: &Spanned<String>,
-    begins: fn(&str) -> Result<(), &'static str>,
+    leads: fn(&str) -> Result<(), Wrong>,
 ) -> Option<Spelling> {
-    let (at, why) = match (Spelling::parse(leaf.get_ref()), begins(leaf.get_ref())) {
+    let (at, why) = match (Spelling::parse(leaf.get_ref()), leads(leaf.get_ref())) {
         (Ok(spelling), Ok(())) => return Some(spelling),
         (Err(wrong), _) => (wrong.at, wrong.why),
-        (_, Err(why)) => (0..leaf.get_ref().len(), why),
+        (_, Err(wrong)) => wrong,
     };
     let place = cx.inside(leaf, at);
     let title = format!("{from} leads to no address");
@@ -258,7 +254,7 @@ fn rewrite(cx: &mut Context<'_>, from: &str, leaf: &Spanned<raw::Rewrite>) -> Re
         let why = "`template` makes the whole path";
         cx.no_effect(&raw.strip, &s::REWRITE_STRIP, why);
         cx.no_effect(&raw.add, &s::REWRITE_ADD, why);
-        let spelling = spelling(cx, from, template, is_path);
+        let spelling = spelling(cx, from, template, locations::path);
         return spelling.map_or(Rewrite::Keep, Rewrite::Template);
     }
     let strip = piece(cx, &raw.strip, &s::REWRITE_STRIP);
@@ -287,17 +283,19 @@ fn piece(cx: &mut Context<'_>, leaf: &raw::Leaf<String>, setting: &Setting) -> S
     text.trim_end_matches('/').to_owned()
 }
 
+/// Where a route redirects to, as it was typed.
+pub(super) fn redirect_to(raw: &raw::Route) -> Option<Spanned<String>> {
+    let leaf = raw.redirect.as_ref()?;
+    match leaf.get_ref() {
+        Short::Short(to) => Some(Spanned::new(leaf.span(), to.clone())),
+        Short::Long(long) => long.to.clone(),
+    }
+}
+
 /// Refuses names in a redirect or a rewriting that the pattern does not capture.
 pub(super) fn captures(cx: &mut Context<'_>, from: &str, raw: &raw::Route, route: &Route) {
     let (spelling, leaf) = match (&route.action, &route.rewrite) {
-        (Action::Redirect(redirect), _) => {
-            let leaf = match raw.redirect.as_ref().map(|leaf| (leaf, leaf.get_ref())) {
-                Some((leaf, Short::Short(to))) => Some(Spanned::new(leaf.span(), to.clone())),
-                Some((_, Short::Long(long))) => long.to.clone(),
-                None => None,
-            };
-            (&redirect.to, leaf)
-        }
+        (Action::Redirect(redirect), _) => (&redirect.to, redirect_to(raw)),
         (_, Rewrite::Template(template)) => {
             let rewrite = raw.rewrite.as_ref().map(Spanned::get_ref);
             (template, rewrite.and_then(|raw| raw.template.clone()))

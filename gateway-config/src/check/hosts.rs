@@ -1,14 +1,15 @@
 //! Checks what several sites have to agree on: who takes which name, and where HTTPS is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{Context, Parts};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Name, Site};
-use crate::raw;
+use crate::raw::{self, each};
 use crate::source::Place;
+use crate::value;
 
 /// Finds names that two sites take, and redirects to HTTPS that lead nowhere.
 pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
@@ -18,16 +19,21 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
             continue;
         };
         let of_key = cx.place(key);
+        let written = raw.hosts.iter().chain(&raw.aliases);
+        let places: HashMap<String, Place> = written
+            .flat_map(|list| list.get_ref())
+            .map(|one| (value::folded_host(one.get_ref()), cx.place(one)))
+            .collect();
         for host in site.hosts.iter().chain(&site.aliases) {
-            let written = raw.hosts.iter().chain(&raw.aliases);
-            let place = written
-                .flat_map(|list| list.get_ref())
-                .filter(|one| one.get_ref().eq_ignore_ascii_case(host))
-                .map(|one| cx.place(one))
-                .next_back();
-            taken.by(cx, site, host, place.as_ref().unwrap_or(&of_key));
+            let place = places.get(&**host);
+            taken.by(cx, site, host, place.unwrap_or(&of_key));
         }
-        if site.is_default {
+        // An empty list of hosts is told of alone: nobody means every host by it.
+        let is_empty = raw
+            .hosts
+            .as_ref()
+            .is_some_and(|all| all.get_ref().is_empty());
+        if site.is_default && !is_empty {
             let place = raw.default.as_ref().map(|leaf| cx.place(leaf));
             taken.by(cx, site, &"".into(), place.as_ref().unwrap_or(&of_key));
         }
@@ -53,6 +59,56 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
                     .help("add a listener with `tls` to its `listener`"),
             );
         }
+    }
+}
+
+/// Refuses listeners that send everybody on to HTTPS, where no site is. What is not known for certain
+/// may be: a site of a listener that is not defined, or TLS that ends at a proxy before us.
+pub(super) fn sent_on(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
+    let own = parts.listeners.iter();
+    let known: HashMap<&str, bool> = own
+        .map(|one| {
+            let written = file.listeners.get(&*one.name);
+            let has_tls = one.tls.is_some() || written.is_some_and(|raw| raw.tls.is_some());
+            (&*one.name, has_tls)
+        })
+        .collect();
+    let may_be_there = |name: &str| known.get(name).copied().unwrap_or(true);
+    let is_written = |site: &raw::Site| {
+        site.listener.is_none()
+            || each(&site.listener)
+                .iter()
+                .any(|one| may_be_there(one.get_ref()))
+    };
+    let of_doors = parts.sites.iter();
+    let is_served = file.sites.values().any(is_written)
+        || of_doors
+            .flat_map(Site::listeners)
+            .any(|name| may_be_there(name));
+    if is_served {
+        return;
+    }
+    for one in parts.listeners.iter().filter(|one| one.redirect_to_https) {
+        let Some(raw) = file.listeners.get(&*one.name) else {
+            continue;
+        };
+        let Some(leaf) = raw
+            .redirect
+            .as_ref()
+            .filter(|_| raw.trusted_proxies.is_none())
+        else {
+            continue;
+        };
+        let title = format!(
+            "listener `{}` redirects to HTTPS, and no site is served there",
+            one.name
+        );
+        let place = cx.place(leaf);
+        cx.push(
+            Diagnostic::error(codes::NO_HTTPS, title)
+                .at(&place, "no site has a listener with TLS")
+                .help("add a listener with `tls`, and name it in the `listener` of a site"),
+        );
     }
 }
 

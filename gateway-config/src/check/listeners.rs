@@ -1,5 +1,6 @@
 //! Checks listeners: where they listen, what they offer and whom they believe.
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use toml::Spanned;
@@ -8,7 +9,7 @@ use super::tls::{self, Profiles};
 use super::{Context, Names, Parts, Sets};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
-use crate::model::{HeadLimits, Http2Limits, InFlight, Listener};
+use crate::model::{HeadLimits, Http2Limits, InFlight, Listener, Model, Site};
 use crate::raw::{self, Leaf, Short, each};
 use crate::settings as s;
 use crate::value;
@@ -47,6 +48,30 @@ pub(super) fn check(
         one.backlog = cx.integer(&raw.backlog, &s::LISTENER_BACKLOG);
         parts.listeners.push(one);
     }
+}
+
+/// The listeners of a file that no site names and that send nobody on. Where a site names none, it
+/// may be any.
+pub(super) fn unused<'f>(
+    file: &'f raw::File,
+    model: &Model,
+) -> impl Iterator<Item = &'f Spanned<String>> {
+    let written: Vec<_> = file
+        .sites
+        .values()
+        .map(|site| each(&site.listener))
+        .collect();
+    let is_any_empty = written.iter().any(Vec::is_empty);
+    let of_file = written.iter().flatten().map(|leaf| leaf.get_ref().as_str());
+    let of_model = model.sites.iter().flat_map(Site::listeners);
+    let named: BTreeSet<String> = of_file
+        .chain(of_model.map(|name| &**name))
+        .map(str::to_owned)
+        .collect();
+    let all = file.listeners.iter().filter(move |(key, raw)| {
+        !is_any_empty && raw.redirect.is_none() && !named.contains(key.get_ref())
+    });
+    all.map(|(key, _)| key)
 }
 
 fn addresses(

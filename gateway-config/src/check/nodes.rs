@@ -10,6 +10,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::files::FileRole;
 use crate::model::{Node, NodeTls, Pool, TlsName};
+use crate::names;
 use crate::raw::{self, Leaf, Short};
 use crate::settings as s;
 use crate::source::{Place, Placed};
@@ -27,10 +28,55 @@ pub(super) fn check(cx: &mut Context<'_>, key: &Spanned<String>, raw: &raw::Pool
         cx.refuse(codes::NO_NODE, title, leaf, "nobody to send a request to");
     }
     let mut seen = Seen::default();
-    leaf.get_ref()
+    let nodes = leaf
+        .get_ref()
         .iter()
         .filter_map(|one| node(cx, one, &mut seen))
-        .collect()
+        .collect();
+    for one in leaf.get_ref() {
+        if let Short::Long(long) = one.get_ref() {
+            replica(cx, (&long.name, &long.replica), &seen);
+            shards(cx, &long.shards);
+        }
+    }
+    nodes
+}
+
+/// Warns of a copy of a node that is not there. It is no more, since the lists of clusters are not
+/// refused for it either.
+fn replica(cx: &mut Context<'_>, (name, leaf): (&Leaf<String>, &Leaf<String>), seen: &Seen) {
+    let Some(leaf) = leaf else { return };
+    let original = leaf.get_ref();
+    let own = name.as_ref().map(Spanned::get_ref);
+    let shown = original.escape_debug();
+    let (title, label) = match seen.names.contains_key(original) {
+        true if own != Some(original) => return,
+        true => (
+            format!("node `{shown}` is a replica of itself"),
+            "its own name",
+        ),
+        false => (
+            format!("a node is a replica of `{shown}`, which is no node of this pool"),
+            "no such node",
+        ),
+    };
+    let place = cx.within(leaf);
+    let mut found = Diagnostic::warning(codes::BAD_REPLICA, title).at(&place, label);
+    if own != Some(original) {
+        found.cure(names::help(original, seen.names.keys().map(String::as_str)));
+    }
+    cx.push(found);
+}
+
+/// Warns of shards that are no text of one line.
+fn shards(cx: &mut Context<'_>, leaf: &Leaf<String>) {
+    let is_odd = |leaf: &&Spanned<String>| leaf.get_ref().chars().any(char::is_control);
+    if let Some(leaf) = leaf.as_ref().filter(is_odd) {
+        let title = format!("`{}` is no range of shards", leaf.get_ref().escape_debug());
+        let place = cx.place(leaf);
+        let label = "like \"0..64\" or \"64..\"";
+        cx.push(Diagnostic::warning(codes::BAD_SHARDS, title).at(&place, label));
+    }
 }
 
 fn node(cx: &mut Context<'_>, one: &Spanned<raw::Node>, seen: &mut Seen) -> Option<Node> {
@@ -72,11 +118,24 @@ fn node(cx: &mut Context<'_>, one: &Spanned<raw::Node>, seen: &mut Seen) -> Opti
     })
 }
 
-/// The name of a node that was given none.
+/// The name of a node that was given none: its address, of which so much is left as a name may be
+/// long, with a number made of all of it.
 fn called(addr: &Placed<String>) -> Placed<String> {
     let plain = addr.value.chars().filter(|c| !matches!(c, '[' | ']'));
-    let name = plain.map(|c| if c == ':' { '-' } else { c }).collect();
+    let mut name: String = plain.map(|c| if c == ':' { '-' } else { c }).collect();
+    if name.len() > value::LONGEST_NAME && name.is_ascii() {
+        let number = number_of(&name);
+        name.truncate(value::LONGEST_NAME - 9);
+        name.push_str(&format!("-{number:08x}"));
+    }
     Placed::new(name, addr.place.clone())
+}
+
+/// A number of a text that stays the same from release to release, since names of nodes stand in
+/// logs and metrics: FNV-1a of 32 bits.
+fn number_of(text: &str) -> u32 {
+    let step = |so_far: u32, byte: u8| (so_far ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    text.bytes().fold(0x811c_9dc5, step)
 }
 
 /// The nodes of one pool so far: names are unique, addresses should be.

@@ -21,7 +21,7 @@ pub(super) fn pattern(
     cx: &mut Context<'_>,
     from: &str,
     (key, raw): (&Spanned<String>, &raw::Route),
-    segments: Segments,
+    (segments, merge_slashes): (Segments, bool),
 ) -> Option<Pattern> {
     let written: Vec<(&Setting, &Spanned<String>)> = [
         (&s::ROUTE_EXACT, &raw.exact),
@@ -64,7 +64,7 @@ pub(super) fn pattern(
         cx.refuse(codes::NO_EFFECT, title, text, label);
         return None;
     }
-    read(cx, from, setting, text)
+    read(cx, from, setting, text, merge_slashes)
 }
 
 fn read(
@@ -72,6 +72,7 @@ fn read(
     from: &str,
     setting: &Setting,
     leaf: &Spanned<String>,
+    merge_slashes: bool,
 ) -> Option<Pattern> {
     let text = leaf.get_ref();
     let own = || text.as_str().into();
@@ -83,10 +84,18 @@ fn read(
             Err(wrong) => (wrong.at..wrong.at + wrong.len, wrong.why.to_owned()),
         },
         "glob" => match pattern::glob(text) {
+            Ok(expression) if pattern::is_unmatched(&expression, merge_slashes) => {
+                unmatched(cx, from, leaf, true);
+                return None;
+            }
             Ok(_) => return Some(Pattern::Glob(own())),
             Err(wrong) => wrong,
         },
         _ => match pattern::regex(text) {
+            Ok(expression) if pattern::is_unmatched(&expression, merge_slashes) => {
+                unmatched(cx, from, leaf, false);
+                return None;
+            }
             Ok(_) => return Some(Pattern::Regex(own())),
             Err(wrong) => wrong,
         },
@@ -98,6 +107,22 @@ fn read(
     None
 }
 
+/// Adds that a glob or regular expression matches no path, and what to write where that is clear.
+fn unmatched(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>, is_glob: bool) {
+    let text = leaf.get_ref();
+    let kind = if is_glob { "glob" } else { "regex" };
+    let title = format!("{from} has no {kind} that can match");
+    let place = cx.within(leaf);
+    let mut found = Diagnostic::error(codes::BAD_PATTERN, title).at(&place, NOT_NORMAL);
+    let normal = pattern::as_normal(text, is_glob).map(|text| normal_path(&text));
+    let normal = normal.filter(|normal| normal != text);
+    found.cure(normal.map(|normal| format!("write \"{normal}\"")));
+    cx.push(found);
+}
+
+/// Why a path is compared with none.
+const NOT_NORMAL: &str = "not in the form in which paths are compared";
+
 /// Whether a path is written as requests are compared with it; a finding when not.
 fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) -> bool {
     let text = leaf.get_ref();
@@ -107,9 +132,12 @@ fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) -> bool {
         cx.push(Diagnostic::error(codes::BAD_PATTERN, title).at(&place, "behind 1024 bytes"));
         return false;
     }
-    let Some((at, why, cure)) = not_normal(text) else {
+    let Some((at, why, mut cure)) = not_normal(text) else {
         return true;
     };
+    if text == "*" {
+        cure = Some("for every path write path = \"/\"".to_owned());
+    }
     let title = format!("{from} has a path that cannot match");
     let mut found = Diagnostic::error(codes::BAD_PATTERN, title).at(&cx.inside(leaf, at), why);
     found.cure(cure);
@@ -132,10 +160,7 @@ pub(super) fn not_normal(text: &str) -> Option<(Range<usize>, &'static str, Opti
         return Some((at..text.len(), why, None));
     }
     let normal = normal_path(text);
-    (text != normal).then(|| {
-        let why = "not in the form in which paths are compared";
-        (all, why, Some(format!("write \"{normal}\"")))
-    })
+    (text != normal).then(|| (all, NOT_NORMAL, Some(format!("write \"{normal}\""))))
 }
 
 /// Warns of a route whose every request an earlier one of the same pattern takes.

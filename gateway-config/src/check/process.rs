@@ -5,11 +5,12 @@ use super::{Context, Parts, Sets};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::files::FileRole;
-use crate::model::{AccessLog, Admin, LogFormat, LogLevel, Logs, Model};
+use crate::model::{AccessLog, Admin, Body, LogFormat, LogLevel, Logs, Model};
 use crate::raw;
 use crate::segment;
 use crate::settings as s;
 use crate::source::Placed;
+use crate::value;
 
 /// The model, with its tables sorted by name.
 pub(super) fn check(
@@ -21,6 +22,7 @@ pub(super) fn check(
     let mut model = Model::new();
     model.workers = cx.maybe(&file.workers, &s::WORKERS);
     model.limits.body_memory = cx.size(&file.limits.body_memory, &s::LIMIT_BODY_MEMORY);
+    buffers(cx, file, model.limits.body_memory, parts);
     model.limits.connections = cx.integer(&file.limits.connections, &s::LIMIT_CONNECTIONS);
     let per_client = cx.integer(&file.limits.connections_per_client, &s::LIMIT_PER_CLIENT);
     model.limits.connections_per_client = per_client;
@@ -47,6 +49,33 @@ pub(super) fn check(
     model.sites = std::mem::take(&mut parts.sites);
     model.pools = std::mem::take(&mut parts.pools);
     model
+}
+
+/// Refuses bodies that may be read whole and do not fit into the memory for all of them.
+fn buffers(cx: &mut Context<'_>, file: &raw::File, memory: u64, parts: &Parts) {
+    for site in &parts.sites {
+        let Some(raw) = file.sites.get(&*site.name) else {
+            continue;
+        };
+        for route in &site.routes {
+            let more = matches!(route.body, Body::Buffer(bytes) if bytes > memory);
+            let written = raw.routes.get(&*route.name).filter(|_| more);
+            let body = written.and_then(|raw| raw.body.as_ref());
+            let Some(leaf) = body.and_then(|body| body.get_ref().buffer.as_ref()) else {
+                continue;
+            };
+            let title = format!(
+                "a body that route `{}` of site `{}` reads whole does not fit into memory",
+                route.name, site.name
+            );
+            let label = format!("`body_memory` is {}", value::write_size(memory));
+            let mut found = Diagnostic::error(codes::NO_EFFECT, title).at(&cx.place(leaf), label);
+            if let Some(limit) = &file.limits.body_memory {
+                found = found.at(&cx.place(limit), "for all bodies at once");
+            }
+            cx.push(found);
+        }
+    }
 }
 
 fn access_log(cx: &mut Context<'_>, file: &raw::File) -> AccessLog {

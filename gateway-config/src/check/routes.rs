@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use super::sites::{Known, rate};
-use super::{Context, actions, patterns, pools};
+use super::{Context, actions, circles, patterns, pools};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::model::{
@@ -74,6 +74,7 @@ pub(super) fn check(
     }
     sort(&mut routes);
     patterns::shadowed(cx, site, &routes);
+    circles::routes(cx, site, &routes);
     routes
 }
 
@@ -88,6 +89,12 @@ pub(super) struct Around<'a> {
 }
 
 impl Around<'_> {
+    /// How paths are compared: as what segments, and whether slashes in a row are one.
+    fn compared(&self, cx: &Context<'_>) -> (Segments, bool) {
+        let merge_slashes = cx.flag(&self.site.merge_slashes, &s::SITE_MERGE_SLASHES);
+        (self.segments, merge_slashes)
+    }
+
     fn budget(&self, pool: &str) -> std::time::Duration {
         let known = self.known.pools.get(pool).copied();
         known.unwrap_or_else(|| s::POOL_RESPONSE.time())
@@ -141,7 +148,7 @@ fn route(
     };
     let budget = cx.time(&raw.timeouts.response, &s::ROUTE_RESPONSE);
     let budget = budget.map_or_else(|| around.budget(&pool), |placed| placed.value);
-    let pattern = patterns::pattern(cx, &from, (key, raw), around.segments);
+    let pattern = patterns::pattern(cx, &from, (key, raw), around.compared(cx));
     let is_sound = pattern.is_some();
     let found = pattern.unwrap_or_else(|| Pattern::Prefix("/".into()));
     let mut route = Route::new(key.get_ref().as_str().into(), found, pool);
@@ -150,6 +157,9 @@ fn route(
     cx.once(raw.methods.iter().flat_map(|list| list.get_ref()), |one| {
         one
     });
+    if around.segments == Segments::Normalised {
+        unanswered(cx, raw);
+    }
     let methods = cx.texts(&raw.methods, &s::ROUTE_METHODS, value::is_token);
     route.methods = methods.unwrap_or_default();
     route.methods.sort();
@@ -173,6 +183,18 @@ fn route(
         actions::captures(cx, &from, raw, &route);
     }
     is_sound.then_some(route)
+}
+
+/// Refuses methods that a site with normalised paths never asks a route for (RFC 9110 §9.3.6, §9.3.8).
+fn unanswered(cx: &mut Context<'_>, raw: &raw::Route) {
+    for leaf in raw.methods.iter().flat_map(|list| list.get_ref()) {
+        let method = leaf.get_ref().as_str();
+        if matches!(method, "CONNECT" | "TRACE") {
+            let title = format!("`{method}` has no effect here");
+            let label = "answered 405 before any route is asked";
+            cx.refuse(codes::NO_EFFECT, title, leaf, label);
+        }
+    }
 }
 
 /// The settings of a route's `rate`.
@@ -205,6 +227,7 @@ fn pool(
 }
 
 fn when(cx: &mut Context<'_>, raw: &raw::When, known: &Known<'_>) -> When {
+    cx.each_once(raw.headers.keys());
     let mut headers = conditions(cx, &raw.headers, &s::WHEN_HEADERS, value::is_token);
     for one in &mut headers {
         one.name = one.name.to_ascii_lowercase().into();
@@ -232,6 +255,9 @@ fn conditions(
                 if !value::is_field_value(text) {
                     let title = format!("no request has this value of `{name}`");
                     cx.refuse(codes::BAD_TOKEN, title, value, secrets::unsendable(text));
+                } else if text.contains(';') && std::ptr::eq(setting, &s::WHEN_COOKIES) {
+                    let title = format!("no request has this value of `{name}`");
+                    cx.refuse(codes::BAD_TOKEN, title, value, "a `;` ends a cookie");
                 }
                 Some(text.as_str().into())
             }

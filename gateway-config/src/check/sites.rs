@@ -103,15 +103,25 @@ fn names(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
     let written = cx.texts(&raw.hosts, &s::SITE_HOSTS, value::is_site_host);
     site.hosts = written.unwrap_or_default();
     for host in &mut site.hosts {
-        *host = host.to_ascii_lowercase().into();
+        *host = value::folded_host(host).into();
     }
     site.www = match cx.word(&raw.www, &s::SITE_WWW) {
         "add" => Www::Add,
         "remove" => Www::Remove,
         _ => Www::Keep,
     };
-    let aliases = cx.folded(&raw.aliases, &s::SITE_ALIASES, value::is_host);
+    let mut named = site.hosts.iter();
+    if site.www != Www::Keep && !site.hosts.is_empty() && named.all(|host| host.starts_with("*.")) {
+        let why = "of names that a wildcard stands for, `www` stays as it is";
+        cx.no_effect(&raw.www, &s::SITE_WWW, why);
+    }
+    let aliases = cx.texts(&raw.aliases, &s::SITE_ALIASES, value::is_alias);
     site.aliases = aliases.unwrap_or_default();
+    for alias in &mut site.aliases {
+        *alias = value::folded_host(alias).into();
+    }
+    site.aliases.sort();
+    site.aliases.dedup();
     if !site.aliases.is_empty() {
         site.primary = site
             .hosts
@@ -127,10 +137,12 @@ fn names(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
         }
     }
     let written = raw.hosts.iter().chain(&raw.aliases);
-    cx.each_once(written.flat_map(|list| list.get_ref()));
+    cx.once(written.flat_map(|list| list.get_ref()), value::folded_host);
     site.hosts.sort();
     site.hosts.dedup();
-    site.aliases.retain(|alias| !site.hosts.contains(alias));
+    let hosts = &site.hosts;
+    site.aliases
+        .retain(|alias| hosts.binary_search(alias).is_err());
     site.is_default = site.hosts.is_empty() || cx.flag(&raw.default, &s::SITE_DEFAULT);
 }
 

@@ -1,6 +1,8 @@
 use crate::load_source;
 use crate::source::Sources;
 
+mod certain;
+
 /// A configuration with nothing wrong in it, by its parts.
 struct Parts<'a> {
     listener: &'a str,
@@ -186,7 +188,9 @@ fn what_a_file_holds_is_no_path_wherever_one_is_expected() {
 fn what_the_system_cannot_give_twice_is_refused() {
     let both = |one: &str, other: &str| {
         let listener = &*format!("bind = {one}");
-        let more = &*format!("[listeners.other]\nbind = {other}\n");
+        let more = &*format!(
+            "[listeners.other]\nbind = {other}\n[sites.other]\nlistener = \"other\"\npool = \"p\"\n"
+        );
         Parts {
             listener,
             more,
@@ -349,8 +353,7 @@ fn a_name_given_to_a_site_and_a_front_door_is_one_finding_each() {
         .one(),
         &["G0102", "pools"],
     );
-    let on_door =
-        "[listeners.a]\nbind = \"127.0.0.1:80\"\n[sites.db]\nlistener = \"db\"\npool = \"db\"\n";
+    let on_door = "[sites.db]\nlistener = \"db\"\npool = \"db\"\n";
     let found = told(&(on_door.to_owned() + &door("db")));
     assert_eq!(found.len(), 1, "{found:#?}");
     let same = door("web").replace(":81", ":80");

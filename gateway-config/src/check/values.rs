@@ -171,14 +171,26 @@ impl Context<'_> {
         sets: &Sets,
     ) -> Option<Networks> {
         self.not_empty(list, setting);
+        let list = list.as_ref()?.get_ref();
+        self.each_network_once(list);
         let mut all = Vec::new();
-        for one in list.as_ref()?.get_ref() {
+        for one in list {
             match one.get_ref().strip_prefix('@') {
                 Some(name) => all.extend(self.set(one, name, sets)),
                 None => all.extend(self.network(one)),
             }
         }
         Some(Networks::new(all))
+    }
+
+    /// Refuses a network or set that stands in a list twice; one that cannot be read is told of alone.
+    pub(crate) fn each_network_once(&mut self, list: &[Spanned<String>]) {
+        let comes_to = |text: &str| match networks::read(text) {
+            Ok(net) => Some(net.to_string()),
+            Err(_) => text.starts_with('@').then(|| text.to_owned()),
+        };
+        let all = list.iter().filter(|one| comes_to(one.get_ref()).is_some());
+        self.once(all, comes_to);
     }
 
     /// The networks of a set that a list names.
@@ -421,6 +433,9 @@ fn why(text: &str, setting: &Setting) -> &'static str {
         _ if !is_host => "characters that are not allowed there",
         _ if text.contains("://") => "a name alone, without a scheme",
         _ if text.contains('/') => "a name alone, without a path",
+        _ if text.starts_with('[') => {
+            "an IPv6 address is no name; a site with `default = true` takes it"
+        }
         _ if text.contains(':') => "a name alone, without a port",
         _ if text.contains('*') => "a `*` stands for the whole first label, `*.shop.example`",
         _ if !text.is_ascii() => "a name beyond ASCII is written as `xn--…`",

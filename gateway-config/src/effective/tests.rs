@@ -118,6 +118,16 @@ fn model(c: &mut Choices) -> Model {
         let site = site(c, at, &model, &profiles);
         model.sites.push(site);
     }
+    let is_tls = |name: &Arc<str>| {
+        let mut all = model.listeners.iter();
+        all.any(|one| one.name == *name && one.tls.is_some())
+    };
+    // Nobody is sent to where nothing is.
+    if !model.sites.iter().flat_map(Site::listeners).any(is_tls) {
+        for one in &mut model.listeners {
+            one.redirect_to_https = false;
+        }
+    }
     model.limits.body_memory = u64::from(c.number(1 << 20, 1 << 30));
     model.limits.connections = c.number(1, 9_999);
     model.limits.connections_per_client = c.number(1, 9_999);
@@ -409,7 +419,7 @@ fn route(c: &mut Choices, at: u32, segments: Segments, model: &Model) -> Route {
     let of_paths = [
         Pattern::Exact("/a/b".into()),
         Pattern::Glob("/a/**/*.{png,jpg}".into()),
-        Pattern::Regex(r#"/(?<x>[a-z]+)/"\\d""#.into()),
+        Pattern::Regex(r#"/(?<x>[a-z]+)/["\\d]+"#.into()),
     ];
     let pattern = match segments == Segments::Normalised && c.flag() {
         true => c.of(&of_paths),
@@ -442,7 +452,8 @@ fn route(c: &mut Choices, at: u32, segments: Segments, model: &Model) -> Route {
     one.body = c.of(&[Body::Buffer(bytes), Body::Stream(bytes)]);
     one.rate = c.maybe(Choices::rate);
     one.total = c.maybe(|c| c.time(1));
-    one.action = action(c, can_capture);
+    let is_all = one.pattern == Pattern::Prefix("/".into());
+    one.action = action(c, can_capture, is_all);
     if one.action != Action::Pool {
         one.pool = "".into();
         return one;
@@ -475,11 +486,11 @@ fn route(c: &mut Choices, at: u32, segments: Segments, model: &Model) -> Route {
     one
 }
 
-fn action(c: &mut Choices, can_capture: bool) -> Action {
-    let to = if can_capture {
-        "https://x.example/{x}?a#b"
-    } else {
-        "/elsewhere"
+fn action(c: &mut Choices, can_capture: bool, is_all: bool) -> Action {
+    let to = match (can_capture, is_all) {
+        (true, _) => "https://x.example/{x}?a#b",
+        (false, true) => "https://x.example:81/elsewhere",
+        (false, false) => "/elsewhere",
     };
     c.of(&[
         Action::Pool,

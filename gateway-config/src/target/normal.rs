@@ -63,7 +63,7 @@ pub(crate) fn normal_path(path: &str) -> String {
 
 /// Whether a path is normal at first sight: no escape, no dot behind a slash, no slash behind one.
 fn is_plain(path: &[u8]) -> bool {
-    let is_legal = |byte: u8| segment::is_unreserved(byte) || segment::is_path_delimiter(byte);
+    let is_legal = |byte: u8| segment::is_unreserved(byte) || segment::is_delimiter(byte);
     let mut after_slash = false;
     path.first() == Some(&b'/')
         && path.iter().all(|byte| {
@@ -78,7 +78,7 @@ fn is_plain(path: &[u8]) -> bool {
 }
 
 fn normal_segment(piece: &[u8]) -> Cow<'_, str> {
-    let is_own = |byte: &u8| segment::is_unreserved(*byte) || segment::is_path_delimiter(*byte);
+    let is_own = |byte: &u8| segment::is_unreserved(*byte) || segment::is_delimiter(*byte);
     if piece.iter().all(is_own)
         && let Ok(text) = std::str::from_utf8(piece)
     {
@@ -87,8 +87,7 @@ fn normal_segment(piece: &[u8]) -> Cow<'_, str> {
     let mut text = String::with_capacity(piece.len());
     let mut rest = piece;
     while let Some((byte, width)) = segment::next(rest) {
-        let stays =
-            segment::is_unreserved(byte) || (width == 1 && segment::is_path_delimiter(byte));
+        let stays = segment::is_unreserved(byte) || (width == 1 && segment::is_delimiter(byte));
         if stays {
             text.push(char::from(byte));
         } else {
