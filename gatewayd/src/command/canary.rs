@@ -95,6 +95,38 @@ fn hides_broken_too(text: &str) {
     }
 }
 
+/// Settings of a site in which a level around a secret was left out or has another name, or a secret
+/// stands in the place of a name.
+const MISPLACED: &[&str] = &[
+    "request_edits = { Cookie = \"c4n4ry\" }",
+    "request_edits.Cookie = \"c4n4ry\"",
+    "request_edits = { x = [\"c4n4ry\"] }",
+    "response_edits.Set-Cookie = 'c4n4ry'",
+    "[sites.s.request_edits]\nadd = [\"Cookie: c4n4ry\"]",
+    "[sites.s.request_edits]\n\"Cookie: c4n4ry\" = \"\"",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen = { cookie = \"c4n4ry\" }",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen = { X-Key = \"c4n4ry\" }",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen.cookies = { \"sid=c4n4ry\" = true }",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen.headers = { \"x: c4n4ry\" = \"é\" }",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen.query = { \"k=c4n4ry\" = 1 }",
+    "[sites.s.request_edits.set]\n\"Cookie: c4n4ry\" = \"\"",
+    "[sites.s.request_edits.set]\n\"Cookie: c4n4ry\" = \"\"\n\"cookie: c4n4ry\" = 1",
+    "[sites.s.request_edits.set]\n\"Cookie: c4n4ry\" = \"\"\n\"cookie: c4n4ry\" = \"\"",
+    "[sites.s.request_edits.sett]\n\"Cookie: c4n4ry\" = \"\"",
+    "request_edits.remove = [\"Cookie: c4n4ry\"]",
+    "request_edits.remove = [\"Cookie: c4n4ry\", \"Cookie: c4n4ry\"]",
+    "request_edits.remove = \"Cookie: c4n4ry\"",
+    "request_edits.remove = { Cookie = \"c4n4ry\" }",
+];
+
+#[test]
+fn no_secret_is_shown_that_stands_beside_its_place() {
+    for sample in MISPLACED {
+        hides(&[&format!("{BASE}{SITE}{sample}\n")]);
+        hides(&[&format!("{BASE}{SITE}{sample}\n{sample}\n")]);
+    }
+}
+
 /// A setting with a value, as the one line of a file: what has names is called `x`.
 fn line(path: &str, value: &str) -> String {
     let parts: Vec<&str> = path.split('.').collect();
