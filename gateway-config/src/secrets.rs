@@ -30,6 +30,12 @@ pub(crate) fn is_home(path: &str) -> bool {
     secret().any(|one| one.parent() == path)
 }
 
+/// Whether an unknown setting of a table may have been meant to hold a secret.
+pub(crate) fn may_be_unknown(table: &str, name: &str) -> bool {
+    let is_key = table.starts_with("tls") && name.to_ascii_lowercase().contains("key");
+    is_unknown_secret(name) || is_home(table) || is_key
+}
+
 /// Whether a setting takes names beside which secrets are written: in place of such a name, somebody
 /// may have written both.
 pub(crate) fn takes_names(setting: &Setting) -> bool {
@@ -40,6 +46,8 @@ pub(crate) fn takes_names(setting: &Setting) -> bool {
 /// behind it.
 pub(crate) fn name_alone(name: &str) -> String {
     match name.find(is_no_name) {
+        // What stands before it is a login.
+        Some(end) if name.get(end..).is_some_and(|rest| rest.starts_with('@')) => HIDDEN.to_owned(),
         Some(end) => name.get(..end).unwrap_or_default().to_owned() + HIDDEN,
         None => name.to_owned(),
     }

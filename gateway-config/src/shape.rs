@@ -87,7 +87,7 @@ impl Walk<'_> {
                 Some(setting) => walk.setting(setting, value, &join(shown, name)),
                 None => {
                     // It may have been meant to be a secret, or to be around one.
-                    let may_be = secrets::is_unknown_secret(name) || secrets::is_home(pattern);
+                    let may_be = secrets::may_be_unknown(pattern, name);
                     if may_be {
                         walk.hide_behind(key);
                     }
@@ -126,7 +126,9 @@ impl Walk<'_> {
         shown: &str,
     ) -> bool {
         let is_text = matches!(value.get_ref(), DeValue::Array(_) | DeValue::String(_));
-        let may_be = is_text && secrets::is_around(setting.path);
+        // What is no text where the path of a key belongs may be the key.
+        let is_key = matches!(setting.key(), "chain" | "key") && !value.get_ref().is_str();
+        let may_be = is_key || is_text && secrets::is_around(setting.path);
         if setting.is_secret || may_be {
             self.hide(value);
         } else if secrets::takes_names(setting) {
@@ -324,7 +326,7 @@ impl Walk<'_> {
 
     fn unknown(&mut self, key: &Key<'_>, pattern: &str, shown: &str) -> bool {
         let name: &str = key.get_ref();
-        let may_be = secrets::is_unknown_secret(name) || secrets::is_home(pattern);
+        let may_be = secrets::may_be_unknown(pattern, name);
         let alone = may_be.then(|| secrets::name_alone(name));
         let told = alone.as_deref().unwrap_or(name);
         let within = if shown.is_empty() {
