@@ -77,24 +77,125 @@ fn replaced(text: &str, places: Vec<Range<usize>>) -> Cow<'_, str> {
     Cow::Owned(left)
 }
 
-/// Where words name somebody with what he proves it by: `NAME:PASSWORD@HOST`, `SCHEME://…@HOST`.
+/// Where words name somebody with what he proves it by: `NAME:PASSWORD@HOST`, `SCHEME://…@HOST`,
+/// `TOKEN@HOST:PORT`, `password=…`; and where they are the code of a key.
 pub(crate) fn logins(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     for word in text.split_inclusive(char::is_whitespace) {
-        if let Some(login) = login(word) {
-            found.push(start + login.start..start + login.end);
-        }
+        let shift = |one: Range<usize>| start + one.start..start + one.end;
+        found.extend(login(word).map(shift));
+        found.extend(codes(word).map(shift));
+        found.extend(named(word).map(shift));
         start += word.len();
+    }
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let shift = |one: Range<usize>| start + one.start..start + one.end;
+        found.extend(login_with_gaps(line).map(shift));
+        start += line.len();
+    }
+    merged(found)
+}
+
+/// Ranges in their order, those that touch as one.
+fn merged(mut all: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    all.sort_by_key(|one| one.start);
+    let mut left: Vec<Range<usize>> = Vec::with_capacity(all.len());
+    for one in all {
+        match left.last_mut() {
+            Some(last) if one.start <= last.end => last.end = last.end.max(one.end),
+            _ => left.push(one),
+        }
+    }
+    left
+}
+
+/// A login whose password has gaps in it: from the first word with something behind a colon to the
+/// last `@`.
+fn login_with_gaps(line: &str) -> Option<Range<usize>> {
+    let last = line.rfind('@')?;
+    let mut start = 0;
+    for word in line.get(..last)?.split_inclusive(char::is_whitespace) {
+        let is_begun = word
+            .trim_end()
+            .split_once(':')
+            .is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty());
+        let ends = start + word.len();
+        if is_begun && ends < last {
+            let scheme = word.find("//").map(|at| at + 2);
+            let quotes = word.len() - word.trim_start_matches(OPENING).len();
+            return Some(start + scheme.unwrap_or(quotes)..last);
+        }
+        start = ends;
+    }
+    None
+}
+
+/// The values of names in a word that sound as if secrets stood under them: `?token=…&`.
+fn named(word: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    word.match_indices('=').filter_map(move |(at, _)| {
+        let before = word.get(..at)?;
+        let name = before.rsplit(|c| !is_name(c)).next()?;
+        let value = word.get(at + 1..)?;
+        let end = value.find(|c: char| c.is_whitespace() || "&\"'`;".contains(c));
+        let end = end.unwrap_or(value.len());
+        (end > 0 && is_secret_name(name)).then_some(at + 1..at + 1 + end)
+    })
+}
+
+/// Pieces of a word that are the code of a key: long, and as if by chance; or not so long, with the
+/// letters in which keys begin.
+fn codes(word: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    word.split_inclusive(|c| !is_code(c))
+        .filter_map(move |run| {
+            let at = start;
+            start += run.len();
+            let run = run.trim_end_matches(|c| !is_code(c));
+            let has = |what: fn(&u8) -> bool| run.bytes().any(|byte| what(&byte));
+            let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase);
+            let is_long = run.len() >= 48 && is_mixed && has(u8::is_ascii_uppercase);
+            let is_begin = run.len() >= 16 && run.starts_with("MI");
+            (is_long || is_begin).then_some(at..at + run.len())
+        })
+}
+
+fn is_code(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')
+}
+
+/// Lines that are the code of a key, with the last of them, which may be short.
+fn code_lines(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut is_behind = false;
+    for line in text.split_inclusive('\n') {
+        let around = |c: char| c.is_whitespace() || "\"',\\".contains(c);
+        let inside = line.trim_matches(around);
+        let at = start + (line.len() - line.trim_start_matches(around).len());
+        let begun = codes(line).count() > 0;
+        let is_rest = is_behind && !inside.is_empty() && inside.chars().all(is_code);
+        if is_rest {
+            found.push(at..at + inside.len());
+        } else if begun {
+            found.extend(codes(line).map(|one| start + one.start..start + one.end));
+        }
+        is_behind = is_rest || begun;
+        start += line.len();
     }
     found
 }
 
+/// What may stand before a word.
+const OPENING: [char; 5] = ['`', '"', '\'', '(', '['];
+
 /// The same in a text that is TOML, or should be: each of its texts is looked at by itself, and may
 /// hold quotes.
 pub(crate) fn logins_in_toml(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    if !text.contains('@') && !text.contains('\\') {
+    let mut found = code_lines(text);
+    if !text.contains(['@', '\\', '=']) {
         return found;
     }
     let look = |piece: Range<usize>| {
@@ -104,15 +205,18 @@ pub(crate) fn logins_in_toml(text: &str) -> Vec<Range<usize>> {
     };
     // What stands outside of texts and has no gap in it.
     let mut bare = 0..0;
+    let mut is_text_before = false;
     let source = Source::new(text);
     for token in source.lex() {
         let span = token.span().start()..token.span().end();
+        let mut is_text = false;
         match token.kind() {
             TokenKind::BasicString
             | TokenKind::Comment
             | TokenKind::LiteralString
             | TokenKind::MlBasicString
             | TokenKind::MlLiteralString => {
+                is_text = token.kind() != TokenKind::Comment;
                 found.extend(look(std::mem::replace(&mut bare, span.end..span.end)));
                 if source.get(token).is_some_and(is_escaped_login) {
                     found.push(inside(text, span));
@@ -123,10 +227,29 @@ pub(crate) fn logins_in_toml(text: &str) -> Vec<Range<usize>> {
             TokenKind::Eof | TokenKind::Newline | TokenKind::Whitespace => {
                 found.extend(look(std::mem::replace(&mut bare, span.end..span.end)));
             }
+            TokenKind::Atom if is_text_before => {
+                // A quote in a password has ended the text.
+                found.extend(up_to_at(text, span.start));
+                bare.end = span.end;
+            }
             _ => bare.end = span.end,
         }
+        is_text_before = is_text;
     }
-    found
+    merged(found)
+}
+
+/// From the value in the line of a byte to the last `@` behind that byte.
+fn up_to_at(text: &str, at: usize) -> Option<Range<usize>> {
+    let (before, behind) = text.split_at_checked(at)?;
+    let line = behind.lines().next()?;
+    let end = at + line.rfind('@')?;
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let sign = text
+        .get(start..at)?
+        .find('=')
+        .map_or(start, |sign| start + sign + 1);
+    Some(sign..end)
 }
 
 /// Whether a text has a login that its escapes conceal.
@@ -151,7 +274,7 @@ fn inside(text: &str, span: Range<usize>) -> Range<usize> {
 /// From the first login of a word to the `@` of the last.
 fn login(word: &str) -> Option<Range<usize>> {
     let last = word.rfind('@')?;
-    let begin = word.len() - word.trim_start_matches(['`', '"', '\'', '(', '[']).len();
+    let begin = word.len() - word.trim_start_matches(OPENING).len();
     let mut all: Option<Range<usize>> = None;
     let mut start = begin;
     for part in word.get(begin..)?.split('/') {
@@ -165,8 +288,15 @@ fn login(word: &str) -> Option<Range<usize>> {
                 let at = host.rfind('@').filter(|at| *at > 0);
                 at.map(|at| start + at)
             }
+            Some((token, host)) if !token.is_empty() && has_port(host) => {
+                part.rfind('@').map(|at| start + at)
+            }
             None if is_host || before.trim_start_matches('/').is_empty() => {
-                (has_no_port(part) && start < last).then_some(last)
+                if has_no_port(part) && start < last {
+                    Some(last)
+                } else {
+                    in_path(word, start).filter(|_| has_port(part))
+                }
             }
             _ => None,
         };
@@ -177,6 +307,23 @@ fn login(word: &str) -> Option<Range<usize>> {
         start += part.len() + 1;
     }
     all
+}
+
+/// Whether a host ends in a port.
+fn has_port(host: &str) -> bool {
+    let host = host.trim_end_matches(|c: char| c.is_whitespace() || "\"'`,)]}".contains(c));
+    host.rsplit_once(':')
+        .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The last `@` of a path that has something before it in its segment: what seems to be a port may
+/// be the start of a password with a slash in it.
+fn in_path(word: &str, start: usize) -> Option<usize> {
+    let rest = word.get(start..)?;
+    let path = rest.split(['?', '#']).next()?;
+    let mut all = path.rmatch_indices('@').map(|(at, _)| at);
+    let at = all.find(|at| !path.get(..*at).is_none_or(|before| before.ends_with('/')))?;
+    Some(start + at)
 }
 
 /// Whether what stands behind the colon of a host is no port: it is the start of a password with a
@@ -247,6 +394,19 @@ mod tests {
             ("x://u:p@h/y//v:q@i", "x://…@i"),
             ("a u:p@h,v:q@i é", "a …@i é"),
             ("@office", "@office"),
+            ("https://u:12/p@h/", "https://…@h/"),
+            ("u:12/p@h:1", "…@h:1"),
+            ("`u:a p@h:1` is", "`…@h:1` is"),
+            ("https://u:a b p@h:1", "https://…@h:1"),
+            ("token@h:1", "…@h:1"),
+            ("\"./token@h:1\"", "\"./…@h:1\""),
+            ("h:1 password=p", "h:1 password=…"),
+            (
+                "https://h?user=u&password=p&x=1",
+                "https://h?user=u&password=…&x=1",
+            ),
+            ("/etc/MI/key", "/etc/MI/key"),
+            ("`MIIEvQIBADANBgkqhkiG9w0B`", "`…`"),
             ("https://h:80/@scope?a@b", "https://h:80/@scope?a@b"),
             ("/a@1.2/@b", "/a@1.2/@b"),
             ("ops@shop.example", "ops@shop.example"),
@@ -258,8 +418,8 @@ mod tests {
 
     #[test]
     fn a_text_of_toml_may_hold_quotes_and_stays_toml() {
-        let text = "a = [\"@b\",\"u:p'q@h\"] # v:w@i\nb=x:p.w@h\nc = 'y:\"@h'\nd = \"z:p@\n";
-        let left = "a = [\"@b\",\"…@h\"] # …@i\n…@h\nc = '…@h'\nd = \"…@\n";
+        let text = "a = [\"@b\",\"u:p'q@h\"] # v:w@i\nb=x:p.w@h\nc = 'y:\"@h'\nd = \"z:p@\ne = \"u:p\"q\"r@h\"\n";
+        let left = "a = [\"@b\",\"…@h\"] # …@i\n…@h\nc = '…@h'\nd = \"…@\ne =…@h\"\n";
         assert_eq!(toml_without_logins(text), left);
     }
 

@@ -24,6 +24,48 @@ pub(crate) fn is_around(path: &str) -> bool {
     })
 }
 
+/// Whether secret settings are the very next below a path: all that stands there may have been meant
+/// for one of them, whatever it is called.
+pub(crate) fn is_home(path: &str) -> bool {
+    secret().any(|one| one.parent() == path)
+}
+
+/// Whether an unknown setting of a table may have been meant to hold a secret.
+pub(crate) fn may_be_unknown(table: &str, name: &str) -> bool {
+    let is_key = table.starts_with("tls") && name.to_ascii_lowercase().contains("key");
+    is_unknown_secret(name) || is_home(table) || is_key
+}
+
+/// Whether a setting takes names beside which secrets are written: in place of such a name, somebody
+/// may have written both.
+pub(crate) fn takes_names(setting: &Setting) -> bool {
+    setting.is_secret || setting.key() == "remove" && is_home(setting.parent())
+}
+
+/// A name as it is shown: up to the first character that no name has, since a secret may stand
+/// behind it.
+pub(crate) fn name_alone(name: &str) -> String {
+    match name.find(is_no_name) {
+        // What stands before it is a login.
+        Some(end) if name.get(end..).is_some_and(|rest| rest.starts_with('@')) => HIDDEN.to_owned(),
+        Some(end) => name.get(..end).unwrap_or_default().to_owned() + HIDDEN,
+        None => name.to_owned(),
+    }
+}
+
+/// Where a name as it is written, maybe in quotes, goes on behind what is shown of it.
+pub(crate) fn behind_name_alone(written: &str) -> Option<Range<usize>> {
+    let quotes = ['"', '\''];
+    let start = written.len() - written.trim_start_matches(quotes).len();
+    let end = written.trim_end_matches(quotes).len();
+    let at = start + written.get(start..end)?.find(is_no_name)?;
+    Some(at..end)
+}
+
+fn is_no_name(c: char) -> bool {
+    !(c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c))
+}
+
 /// Whether a name is no setting's and sounds as if a secret stood under it.
 pub(crate) fn is_unknown_secret(name: &str) -> bool {
     is_secret_name(name) && !SETTINGS.iter().any(|one| one.key() == name)
@@ -46,7 +88,12 @@ pub(crate) fn hide_in_tree(sources: &mut Sources, id: SourceId, text: &str) {
         let span = event.span().start()..event.span().end();
         match event.kind() {
             EventKind::Scalar if walk.lead_to_secret() => found.push(span),
-            EventKind::SimpleKey => walk.key(text.get(span).unwrap_or_default()),
+            EventKind::SimpleKey => {
+                let written = text.get(span.clone()).unwrap_or_default();
+                walk.key(written);
+                let behind = behind_name_alone(written).filter(|_| walk.lead_to_secret());
+                found.extend(behind.map(|at| span.start + at.start..span.start + at.end));
+            }
             kind => walk.pass(kind),
         }
     };
@@ -109,7 +156,7 @@ impl Keys {
 /// Whether a value at the end of a way may be a secret, or a table around one.
 fn may_be_secret(way: &[String]) -> bool {
     way.iter().any(|name| is_unknown_secret(name))
-        || secret().any(|one| agree(one.path, way, |_, _| true))
+        || secret().any(|one| agree(one.parent(), way, |_, _| true))
 }
 
 /// Where values may stand that are shown to nobody, in a text that is not TOML.

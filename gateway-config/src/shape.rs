@@ -87,7 +87,11 @@ impl Walk<'_> {
                 Some(setting) => walk.setting(setting, value, &join(shown, name)),
                 None => {
                     // It may have been meant to be a secret, or to be around one.
-                    if secrets::is_unknown_secret(name) || has_table(value.get_ref()) {
+                    let may_be = secrets::may_be_unknown(pattern, name);
+                    if may_be {
+                        walk.hide_behind(key);
+                    }
+                    if may_be || has_table(value.get_ref()) {
                         walk.hide(value);
                     }
                     walk.unknown(key, pattern, shown)
@@ -122,9 +126,13 @@ impl Walk<'_> {
         shown: &str,
     ) -> bool {
         let is_text = matches!(value.get_ref(), DeValue::Array(_) | DeValue::String(_));
-        let may_be = is_text && secrets::is_around(setting.path);
+        // What is no text where the path of a key belongs may be the key.
+        let is_key = matches!(setting.key(), "chain" | "key") && !value.get_ref().is_str();
+        let may_be = is_key || is_text && secrets::is_around(setting.path);
         if setting.is_secret || may_be {
             self.hide(value);
+        } else if secrets::takes_names(setting) {
+            self.hide_names(value);
         }
         self.value(setting, setting.kind, value, shown)
     }
@@ -134,8 +142,32 @@ impl Walk<'_> {
         match value.get_ref() {
             DeValue::Array(all) => all.iter().for_each(|one| self.hide(one)),
             DeValue::Boolean(_) => {}
-            DeValue::Table(all) => all.iter().for_each(|(_, one)| self.hide(one)),
+            DeValue::Table(all) => all.iter().for_each(|(name, one)| {
+                self.hide_behind(name);
+                self.hide(one);
+            }),
             _ => self.secrets.push(self.place(value)),
+        }
+    }
+
+    /// Remembers where something else than names stands in a list of them.
+    fn hide_names(&mut self, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Array(all) => all.iter().for_each(|one| self.hide_names(one)),
+            DeValue::String(_) => self.hide_behind(value),
+            _ => self.hide(value),
+        }
+    }
+
+    /// Remembers where something stands behind a name, in the name's own place.
+    fn hide_behind<T>(&mut self, name: &Spanned<T>) {
+        let place = self.place(name);
+        let text = self.sources.written(place.source);
+        let written = text.get(place.span.clone()).unwrap_or_default();
+        if let Some(at) = secrets::behind_name_alone(written) {
+            let start = place.span.start;
+            let span = start + at.start..start + at.end;
+            self.secrets.push(self.sources.place(place.source, span));
         }
     }
 
@@ -158,8 +190,13 @@ impl Walk<'_> {
             (Kind::TextByName | Kind::TextOrTrueByName, DeValue::Table(texts)) => {
                 let may_be_true = matches!(kind, Kind::TextOrTrueByName);
                 self.entries(texts, |walk, name, one| {
+                    let mut shown_name = name.get_ref().to_string();
+                    if setting.is_secret {
+                        walk.hide_behind(name);
+                        shown_name = secrets::name_alone(&shown_name);
+                    }
                     (may_be_true && one.get_ref().as_bool() == Some(true))
-                        || walk.text(one, &join(shown, name.get_ref()), setting)
+                        || walk.text(one, &join(shown, &shown_name), setting)
                 });
             }
             (Kind::Texts | Kind::TextOrTexts | Kind::Words { .. }, DeValue::Array(all)) => {
@@ -289,6 +326,9 @@ impl Walk<'_> {
 
     fn unknown(&mut self, key: &Key<'_>, pattern: &str, shown: &str) -> bool {
         let name: &str = key.get_ref();
+        let may_be = secrets::may_be_unknown(pattern, name);
+        let alone = may_be.then(|| secrets::name_alone(name));
+        let told = alone.as_deref().unwrap_or(name);
         let within = if shown.is_empty() {
             "at the top level".to_owned()
         } else {
@@ -296,7 +336,7 @@ impl Walk<'_> {
         };
         let mut found = Diagnostic::error(
             codes::UNKNOWN_SETTING,
-            format!("unknown setting `{}` {within}", name.escape_debug()),
+            format!("unknown setting `{}` {within}", told.escape_debug()),
         )
         .at(&self.place(key), "not a setting here");
         let at_top = self.children.get("").and_then(|all| all.get(name));

@@ -13,6 +13,7 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::layout::Layout;
 use crate::masking::is_unseen;
+use crate::secrets;
 use crate::source::{Place, SourceId, Sources};
 
 /// What the parser says of something that is written twice.
@@ -172,7 +173,7 @@ fn twice(
         // What is in braces has its name only.
         false => way_to(text, header, place).map_or(name.to_owned(), |way| way.join(".")),
     };
-    let title = format!("`{}` is written twice", shown.escape_debug());
+    let title = format!("`{}` is written twice", secrets::name_alone(&shown));
     let found = Diagnostic::error(codes::DEFINED_TWICE, title).at(place, "again here");
     match first.map(|first| first..first + name.len()) {
         Some(first) => found.at(&sources.place(place.source, first), "first here"),

@@ -253,7 +253,10 @@ fn conditions(
             Presence::Any => None,
             Presence::Text(text) => {
                 if !value::is_field_value(text) {
-                    let title = format!("no request has this value of `{name}`");
+                    let title = format!(
+                        "no request has this value of `{}`",
+                        secrets::name_alone(&name)
+                    );
                     cx.refuse(codes::BAD_TOKEN, title, value, secrets::unsendable(text));
                 } else if text.contains(';') && std::ptr::eq(setting, &s::WHEN_COOKIES) {
                     let title = format!("no request has this value of `{name}`");

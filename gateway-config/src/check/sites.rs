@@ -243,7 +243,10 @@ fn edits(cx: &mut Context<'_>, raw: &raw::Edits, settings: [&Setting; 2]) -> Edi
     for (key, value) in &raw.set {
         let name: Arc<str> = cx.token(key, set, is_own_field).to_ascii_lowercase().into();
         if !value::is_field_value(value.get_ref()) {
-            let title = format!("the value of `{name}` cannot be sent");
+            let title = format!(
+                "the value of `{}` cannot be sent",
+                secrets::name_alone(&name)
+            );
             cx.refuse(
                 codes::BAD_TOKEN,
                 title,
@@ -255,12 +258,13 @@ fn edits(cx: &mut Context<'_>, raw: &raw::Edits, settings: [&Setting; 2]) -> Edi
             .insert(name.clone(), value.get_ref().as_str().into())
             .is_some()
         {
-            let title = format!("`{name}` is set twice");
+            let title = format!("`{}` is set twice", secrets::name_alone(&name));
             cx.refuse(codes::DEFINED_TWICE, title, key, "field names know no case");
         }
     }
     cx.not_empty(&raw.remove, remove);
-    cx.each_once(raw.remove.iter().flat_map(|list| list.get_ref()));
+    let names = raw.remove.iter().flat_map(|list| list.get_ref());
+    cx.each_once(names.filter(|name| value::is_token(name.get_ref())));
     Edits {
         set: all.into_iter().collect(),
         remove: cx

@@ -13,6 +13,7 @@ use crate::diagnostic::{Diagnostic, Findings};
 use crate::names;
 use crate::networks::{self, Networks};
 use crate::raw::{Leaf, List, Quantity};
+use crate::secrets;
 use crate::settings::{Kind, Setting};
 use crate::source::{Place, Placed};
 use crate::value;
@@ -137,9 +138,13 @@ impl Context<'_> {
         is_legal: fn(&str) -> bool,
     ) -> Arc<str> {
         if !is_legal(text.get_ref()) {
+            let name = match secrets::takes_names(setting) {
+                true => secrets::name_alone(text.get_ref()),
+                false => text.get_ref().clone(),
+            };
             let title = format!(
                 "`{}` cannot stand in `{}`",
-                text.get_ref().escape_debug(),
+                name.escape_debug(),
                 setting.key()
             );
             self.refuse(codes::BAD_TOKEN, title, text, why(text.get_ref(), setting));

@@ -21,6 +21,12 @@ const LOGINS: &[&str] = &[
     "user:c4'n4ry/c4n4ry@127.0.0.1",
     "/x/user:c4n4ry@host",
     "user\\u003ac4n4ry\\u0040host",
+    "https://user:12/c4n4ry@other.example/",
+    "u:12/c4n4ry@o:1",
+    "u:a c4n4ry@h:1",
+    "c4n4ry@o:1",
+    "o:1 password=c4n4ry",
+    "https://o:1?user=u&password=c4n4ry",
 ];
 
 /// Names that no table has, and under which one expects a secret.
@@ -92,6 +98,73 @@ fn hides_broken_too(text: &str) {
         text.replacen('"', "", 1),
     ] {
         hides(&[&broken]);
+    }
+}
+
+/// Settings of a site in which a level around a secret was left out or has another name, or a secret
+/// stands in the place of a name.
+const MISPLACED: &[&str] = &[
+    "request_edits = { Cookie = \"c4n4ry\" }",
+    "request_edits.Cookie = \"c4n4ry\"",
+    "request_edits = { x = [\"c4n4ry\"] }",
+    "response_edits.Set-Cookie = 'c4n4ry'",
+    "[sites.s.request_edits]\nadd = [\"Cookie: c4n4ry\"]",
+    "[sites.s.request_edits]\n\"Cookie: c4n4ry\" = \"\"",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen = { cookie = \"c4n4ry\" }",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen = { X-Key = \"c4n4ry\" }",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen.cookies = { \"sid=c4n4ry\" = true }",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen.headers = { \"x: c4n4ry\" = \"é\" }",
+    "[sites.s.routes.r]\npath = \"/\"\nwhen.query = { \"k=c4n4ry\" = 1 }",
+    "[sites.s.request_edits.set]\n\"Cookie: c4n4ry\" = \"\"",
+    "[sites.s.request_edits.set]\n\"Cookie: c4n4ry\" = \"\"\n\"cookie: c4n4ry\" = 1",
+    "[sites.s.request_edits.set]\n\"Cookie: c4n4ry\" = \"\"\n\"cookie: c4n4ry\" = \"\"",
+    "[sites.s.request_edits.sett]\n\"Cookie: c4n4ry\" = \"\"",
+    "request_edits.remove = [\"Cookie: c4n4ry\"]",
+    "request_edits.remove = [\"Cookie: c4n4ry\", \"Cookie: c4n4ry\"]",
+    "request_edits.remove = \"Cookie: c4n4ry\"",
+    "request_edits.remove = { Cookie = \"c4n4ry\" }",
+];
+
+#[test]
+fn no_secret_is_shown_that_stands_beside_its_place() {
+    for sample in MISPLACED {
+        hides(&[&format!("{BASE}{SITE}{sample}\n")]);
+        hides(&[&format!("{BASE}{SITE}{sample}\n{sample}\n")]);
+    }
+}
+
+/// A private key that was pasted in without its first line, or into something else.
+const KEYS: &[&str] = &[
+    "key = \"CODE\nCODE\nc4n4ryQ==\n",
+    "key = \"CODE\nCODE\nc4n4ryQ==\"\n",
+    "key: |\n  CODE\n  CODE\n  c4n4ryQ==\n",
+    "key = { pem = \"CODE\" }\n",
+    "key = { pem = \"c4n4ry\" }\n",
+    "key = [\"c4n4ry\"]\n",
+    "chain = { pem = \"\"\"\nCODE\nc4n4ry\"\"\" }\n",
+    "key_pem = \"CODE\"\n",
+    "key_pem = \"c4n4ry\"\n",
+    "keys = [\"CODE\"]\n",
+    "\n[pools.q]\nnodes = [\"CODE\"]\n",
+    "\n[sites.t]\npool = \"CODE\"\n",
+];
+
+#[test]
+fn no_key_is_shown_however_it_was_pasted_in() {
+    let first = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7c4n4ryAQabcd";
+    let other = "q7BFUpkGp3+LQmlQ/0aZc4n4ryAQabcdBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA";
+    for sample in KEYS {
+        let code = sample.replacen("CODE", first, 1).replace("CODE", other);
+        hides(&[&format!("{BASE}{SITE}[tls.t]\n{code}")]);
+        hides(&[&format!("{BASE}{SITE}[tls.t]\n{code}[pools.z]\nidle = \n")]);
+    }
+}
+
+#[test]
+fn no_login_is_shown_whose_password_ends_the_text() {
+    for value in ["\"u:p\"c4n4ry@h:1\"", "\"u:p\"c4n4ry\"x@h:1\""] {
+        hides(&[&format!("{BASE}{SITE}[pools.q]\nnodes = [{value}]\n")]);
+        hides(&[&format!("{BASE}{SITE}nodes = {value}\n")]);
     }
 }
 
