@@ -119,7 +119,7 @@ codes! {
     ONE_ACTION = 313, "a route with several actions",
         "A route does one thing with a request: it sends it to a `pool`, or elsewhere with `redirect`, or it is answered here with `answer` or `files`. Two actions are two routes.";
     NO_HTTPS = 314, "a redirect to HTTPS where there is none",
-        "The site sends every request in clear text on to HTTPS, and none of its listeners has TLS, so the redirect would lead to a closed door.";
+        "The site sends every request in clear text on to HTTPS, and none of its listeners has TLS, so the redirect would lead to a closed door. Or a listener does, and no site has a listener with TLS.";
     NO_PRIMARY = 315, "aliases without a name to lead to",
         "Requests for an alias are redirected to the first of the site's `hosts`. There is none, or it is a wildcard, which is no name to send anybody to.";
     NO_VERSION = 316, "a TLS profile that speaks no version",
@@ -151,7 +151,7 @@ codes! {
     FEW_FOR_REPLICA = 504, "a replica in a cluster of fewer than three nodes",
         "Failing over needs a majority, and a majority of two is both of them, so the copy could never be used.";
     BAD_REPLICA = 505, "a replica of a node that is itself a replica, or that is not there",
-        "A copy is always made of a node that has shards of its own in this file.";
+        "A copy is always made of a node that has shards of its own in this file, or of another node of the same pool.";
     SCHEMA_LEADER = 506, "no schema leader, or one that is no node",
         "The cluster's file names one node that decides about the schema. The door needs names and addresses only, so it goes on.";
     SHARED_ADDRESS = 507, "two nodes with one address",
