@@ -258,7 +258,9 @@ impl Sources {
         };
         let quotes = written.len() - written.trim_start_matches(['"', '\'']).len();
         let quotes = quotes.min(3).min(written.len() / 2);
-        let inside = place.span.start + quotes..place.span.end - quotes;
+        // A text that is not TOML may not end with those it began with.
+        let closing = written.len() - written.trim_end_matches(['"', '\'']).len();
+        let inside = place.span.start + quotes..place.span.end - quotes.min(closing);
         let Some(written) = shown.get(inside.clone()) else {
             return;
         };
@@ -328,6 +330,12 @@ mod tests {
             span: 0..3,
         });
         assert!(sources.text(id).starts_with("*** ="));
+        let id = sources.add("y.toml", "\"AbC".to_owned());
+        sources.mask(&Place {
+            source: id,
+            span: 0..4,
+        });
+        assert_eq!(sources.text(id), "\"***");
     }
 
     #[test]
