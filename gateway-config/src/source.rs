@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use crate::masking::{SEEN, is_unseen, logins_in_toml, stars, without_keys};
+use crate::masking::{SEEN, is_unseen, logins_in_toml, seen, stars, without_keys};
 
 /// Largest configuration file that is read, in bytes.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -167,7 +167,7 @@ impl Sources {
                 let text = String::from_utf8_lossy(wrong.as_bytes()).into_owned();
                 let id = self.push(name, path, text);
                 let (line, _) = self.line_column(id, at);
-                let place = self.place(id, at..at + SEEN.len());
+                let place = self.place(id, at..at + SEEN.len_utf8());
                 let wrong = NotText { place, line };
                 if let Some(one) = self.all.get_mut(id.0) {
                     one.wrong = Some(wrong.clone());
@@ -305,11 +305,11 @@ impl Sources {
 
 /// A text of the same length in which every character can be seen.
 fn without_unseen(text: &str) -> String {
-    let seen = |(at, c): (usize, char)| match is_unseen(c) && at > 0 {
-        true => SEEN.chars().next().unwrap_or(c),
+    let drawn = |(at, c): (usize, char)| match is_unseen(c) && at > 0 {
+        true => seen(c),
         false => c,
     };
-    text.char_indices().map(seen).collect()
+    text.char_indices().map(drawn).collect()
 }
 
 #[cfg(test)]

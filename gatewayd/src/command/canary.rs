@@ -196,6 +196,31 @@ fn no_secret_is_shown_of_what_is_not_toml() {
     }
 }
 
+#[test]
+fn nothing_that_is_written_commands_a_terminal() {
+    for odd in [
+        "\u{9b}31m",
+        "\u{85}",
+        "\u{202e}",
+        "\u{61c}",
+        "\u{1b}[31m",
+        "\\u202e",
+        "\\u009b",
+    ] {
+        for text in [
+            format!("{BASE}{SITE}pools = \"{odd}X\" # {odd}\n"),
+            format!("{BASE}[sites.s]\nlistener = \"a\"\npool = \"{odd}X\" # {odd}\n"),
+            format!(
+                "{BASE}{SITE}routes.r = {{ path = \"/\", answer = {{ status = 200, body = \"{odd}\" }} }}\n"
+            ),
+        ] {
+            let shown = shown(&[&text]);
+            let is_odd = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{61c}".contains(c);
+            assert!(!shown.contains(is_odd), "{shown:?}");
+        }
+    }
+}
+
 /// A setting with a value, as the one line of a file: what has names is called `x`.
 fn line(path: &str, value: &str) -> String {
     let parts: Vec<&str> = path.split('.').collect();
