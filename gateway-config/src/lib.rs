@@ -53,7 +53,7 @@ pub use endpoint::Endpoint;
 pub use files::{FileRole, NamedFile, check_files, pairs};
 pub use hosts::{FoundAt, FoundBy, Hosts};
 pub use load::{load, load_all, load_source, load_sources};
-pub use masking::HIDDEN;
+pub use masking::{HIDDEN, without_logins};
 pub use origins::Origins;
 pub use snapshot::{Found, Loaded, Snapshot};
 pub use source::{MAX_BYTES, Origin, Place, Placed, SourceId, Sources};

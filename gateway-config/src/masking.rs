@@ -53,7 +53,8 @@ pub(crate) fn sounds_secret_alone(name: &str) -> bool {
 }
 
 /// Words for people without the logins in them.
-pub(crate) fn without_logins(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn without_logins(text: &str) -> Cow<'_, str> {
     replaced(text, logins(text))
 }
 
@@ -333,14 +334,23 @@ fn has_no_port(host: &str) -> bool {
         .is_some_and(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a character shows nothing where it stands, or moves what stands beside it: it is drawn as
-/// [`SEEN`] instead. All of them are three bytes long, as that one is.
+/// Whether a character shows nothing where it stands, moves what stands beside it, or commands a
+/// terminal: it is drawn as one that is [`seen`] instead.
 pub(crate) fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(c, '\u{80}'..='\u{9f}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// What is drawn for a character that nobody can see.
-pub(crate) const SEEN: &str = "\u{fffd}";
+/// What is drawn for a character that nobody can see: as long as that one is.
+pub(crate) fn seen(unseen: char) -> char {
+    match unseen.len_utf8() {
+        2 => '\u{bf}',
+        _ => SEEN,
+    }
+}
+
+/// What is drawn for most of them, and for what is no character.
+pub(crate) const SEEN: char = '\u{fffd}';
 
 /// A text of the same length, and the same lines, that says nothing.
 pub(crate) fn stars(text: &str) -> String {

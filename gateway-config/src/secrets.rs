@@ -155,42 +155,88 @@ impl Keys {
 
 /// Whether a value at the end of a way may be a secret, or a table around one.
 fn may_be_secret(way: &[String]) -> bool {
-    way.iter().any(|name| is_unknown_secret(name))
+    way.iter().any(|name| leads_to_secret(name))
         || secret().any(|one| agree(one.parent(), way, |_, _| true))
 }
 
 /// Where values may stand that are shown to nobody, in a text that is not TOML.
 ///
-/// Takes too much rather than too little: from a key that is a secret, or a table around one, to the
-/// next head of a table, unless the value ends in its line.
+/// Takes too much rather than too little: from a word that may lead to a secret to the next head of a
+/// table that there is and that has no such word in it.
 fn in_broken(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut table: Vec<String> = Vec::new();
     let mut is_inside = false;
+    // Whether a text of several lines seems to be open.
+    let mut is_open = false;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let end = start + line.trim_end().len();
-        if let Some(head) = head(line) {
-            table = names(head, ']').0;
-            is_inside = table.iter().any(|name| is_unknown_secret(name))
-                || secret().any(|one| agree(one.path, &table, usize::le));
+        let head = head(line).filter(|way| !is_inside || !is_open && is_table(way));
+        if let Some(way) = head {
+            is_inside = way.iter().any(|name| leads_to_secret(name));
+            let behind = line.find(']').filter(|_| is_inside);
+            found.extend(behind.map(|at| (start + at + 1).min(end)..end));
+            is_open = false;
+            table = way;
         } else if is_inside {
             found.push(start..end);
         } else if let Some(at) = secret_value(line, &table) {
-            is_inside = !ends_here(line.get(at..).unwrap_or_default());
+            is_inside = true;
             found.push((start + at).min(end)..end);
         }
+        let quotes = line.matches("\"\"\"").count() + line.matches("'''").count();
+        is_open ^= is_inside && quotes % 2 == 1;
         start += line.len();
     }
+    found.retain(|one| !one.is_empty());
     found
 }
 
-/// What stands in a line that is the head of a table, or was meant to be one.
-fn head(line: &str) -> Option<&str> {
-    let head = line.trim_start().strip_prefix('[')?;
+/// The keys in a line that is the head of a table and nothing else.
+fn head(line: &str) -> Option<Vec<String>> {
+    let head = line.split('#').next()?.trim();
+    let inside = head.strip_prefix('[')?.strip_suffix(']')?;
     let is_key = |c: char| c.is_alphanumeric() || " \t.-_[]\"'".contains(c);
-    let written = head.split('#').next().unwrap_or(head);
-    written.trim_end().chars().all(is_key).then_some(head)
+    inside.chars().all(is_key).then(|| names(inside, ']').0)
+}
+
+/// Whether there are settings in a table of this name.
+fn is_table(way: &[String]) -> bool {
+    SETTINGS.iter().any(|one| agree(one.path, way, usize::gt))
+}
+
+/// Whether a name is that of a table with secrets, or close to it, or sounds like a secret.
+fn leads_to_secret(name: &str) -> bool {
+    is_unknown_secret(name) || is_like_row(name) || is_like_word(name)
+}
+
+/// Whether a name is like one that nothing but a secret stands under.
+fn is_like_row(name: &str) -> bool {
+    let name = bare(name);
+    let near = |row| strsim::osa_distance(&name, row) <= 2;
+    name.contains("cookie")
+        || name.len() < 20
+            && ["requestedits", "responseedits"]
+                .iter()
+                .any(|row| near(row))
+}
+
+/// Whether a name is like one that leads to secrets and is a word of the language as well.
+fn is_like_word(name: &str) -> bool {
+    let name = bare(name);
+    let near = |row, most| strsim::osa_distance(&name, row) <= most;
+    let is_short = name.len() < 10;
+    is_short
+        && (name == "set"
+            || name == "sets"
+            || near("when", 1)
+            || near("query", 1)
+            || near("headers", 2))
+}
+
+fn bare(name: &str) -> String {
+    name.replace(['-', '_'], "").to_ascii_lowercase()
 }
 
 /// Where in a line something stands that may be a secret.
@@ -202,7 +248,33 @@ fn secret_value(line: &str, table: &[String]) -> Option<usize> {
         is_secret.then_some(length)
     };
     let of_row = line.contains('=').then(of_row).flatten();
-    of_row.into_iter().chain(behind_name(line)).min()
+    // What is escaped may be any name.
+    let escape = ["\\u", "\\U", "\\x"]
+        .iter()
+        .filter_map(|one| line.find(one))
+        .min();
+    let all = of_row.into_iter().chain(escape);
+    all.chain(behind_name(line)).chain(behind_word(line)).min()
+}
+
+/// Where something stands behind a word that leads to a secret; in a comment most words are no names.
+fn behind_word(line: &str) -> Option<usize> {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let comment = line.find('#').unwrap_or(line.len());
+    let mut at = 0;
+    line.split_inclusive(|c| !is_name(c)).find_map(|word| {
+        let name = word.trim_end_matches(|c| !is_name(c));
+        let end = at + name.len();
+        at += word.len();
+        let is_it = is_like_row(name) || end <= comment && is_like_word(name);
+        let rest = line.get(end..).filter(|_| is_it)?;
+        let sign = rest.trim_start_matches(['"', '\'', ' ', '\t']);
+        let is_set = sign.starts_with(['=', ':']);
+        Some(match is_set {
+            true => line.len() - sign.len() + 1,
+            false => end,
+        })
+    })
 }
 
 /// Where something stands behind a name that sounds like a secret: behind the sign between them,
@@ -219,22 +291,6 @@ fn behind_name(line: &str) -> Option<usize> {
         let is_it = is_unknown_secret(name) && (is_set || sounds_secret_alone(name));
         is_it.then_some(line.len() - sign.len() + usize::from(is_set))
     })
-}
-
-/// Whether a value is one text that ends in its line.
-fn ends_here(value: &str) -> bool {
-    let value = value.trim();
-    let Some(quote) = value.chars().next().filter(|c| ['"', '\''].contains(c)) else {
-        return false;
-    };
-    let inside = value.get(1..).unwrap_or_default();
-    match inside.find(quote) {
-        Some(0) | None => false,
-        Some(end) => {
-            let rest = inside.get(end + 1..).unwrap_or_default().trim_start();
-            rest.is_empty() || rest.starts_with('#')
-        }
-    }
 }
 
 /// Why a text is no value of a field.
@@ -305,13 +361,30 @@ mod tests {
             ),
             (
                 "[sites.s]\nrequest_edits.set.a = \"x\n",
-                "[sites.s]\nrequest_edits.set.a =*\n",
+                "[sites.s]\nrequest_edits*\n",
             ),
             (
                 "[sites.s.routes.r]\npath = \"/\"\nwhen = { headers",
                 "[sites.s.routes.r]\npath = \"/\"\nwhen =*",
             ),
             ("sites = { s = x", "sites =*"),
+            (
+                "[sites.s]\nrequest_edits { set\n[x]\na\n[pols.p]\nb\n[pools.p] # c\nz = 1",
+                "[sites.s]\nrequest_edits*\n*\n*\n*\n*\n[pools.p] # c\nz = 1",
+            ),
+            (
+                "when = \"\"\"a\n[pools.p]\nb\"\"\"\n[pools.p]\nz # then",
+                "when =*\n*\n*\n[pools.p]\nz # then",
+            ),
+            (
+                "[sites.s.request-edits.set] # x\na",
+                "[sites.s.request-edits.set]*\n*",
+            ),
+            (
+                "[sites.s.request_edits.set];\na",
+                "[sites.s.request_edits*\n*",
+            ),
+            ("\"passw\\u006frd\" = \"a\"", "\"passw*"),
             ("é = \"\n=", "é = \"\n="),
         ] {
             assert_eq!(left(text), expected);

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use crate::masking::{SEEN, is_unseen, logins_in_toml, stars, without_keys};
+use crate::masking::{SEEN, is_unseen, logins_in_toml, seen, stars, without_keys};
 
 /// Largest configuration file that is read, in bytes.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -167,7 +167,7 @@ impl Sources {
                 let text = String::from_utf8_lossy(wrong.as_bytes()).into_owned();
                 let id = self.push(name, path, text);
                 let (line, _) = self.line_column(id, at);
-                let place = self.place(id, at..at + SEEN.len());
+                let place = self.place(id, at..at + SEEN.len_utf8());
                 let wrong = NotText { place, line };
                 if let Some(one) = self.all.get_mut(id.0) {
                     one.wrong = Some(wrong.clone());
@@ -258,7 +258,9 @@ impl Sources {
         };
         let quotes = written.len() - written.trim_start_matches(['"', '\'']).len();
         let quotes = quotes.min(3).min(written.len() / 2);
-        let inside = place.span.start + quotes..place.span.end - quotes;
+        // A text that is not TOML may not end with those it began with.
+        let closing = written.len() - written.trim_end_matches(['"', '\'']).len();
+        let inside = place.span.start + quotes..place.span.end - quotes.min(closing);
         let Some(written) = shown.get(inside.clone()) else {
             return;
         };
@@ -303,11 +305,11 @@ impl Sources {
 
 /// A text of the same length in which every character can be seen.
 fn without_unseen(text: &str) -> String {
-    let seen = |(at, c): (usize, char)| match is_unseen(c) && at > 0 {
-        true => SEEN.chars().next().unwrap_or(c),
+    let drawn = |(at, c): (usize, char)| match is_unseen(c) && at > 0 {
+        true => seen(c),
         false => c,
     };
-    text.char_indices().map(seen).collect()
+    text.char_indices().map(drawn).collect()
 }
 
 #[cfg(test)]
@@ -328,6 +330,12 @@ mod tests {
             span: 0..3,
         });
         assert!(sources.text(id).starts_with("*** ="));
+        let id = sources.add("y.toml", "\"AbC".to_owned());
+        sources.mask(&Place {
+            source: id,
+            span: 0..4,
+        });
+        assert_eq!(sources.text(id), "\"***");
     }
 
     #[test]

@@ -21,6 +21,8 @@ use crate::clock;
 
 mod combined;
 
+pub(crate) use combined::is_named;
+
 /// Longest path or target in a line, in bytes as they came.
 const MAX_TARGET: usize = 1024;
 /// Longest name of a host, which is longer than any there is.

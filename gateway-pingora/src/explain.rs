@@ -17,6 +17,7 @@ use http::header::{
     TRANSFER_ENCODING, UPGRADE,
 };
 
+use crate::access;
 use crate::fields::carried;
 use crate::gate::head::judge;
 use crate::gate::scan::Scan;
@@ -200,6 +201,12 @@ fn names(all: &[Arc<str>]) -> Vec<HeaderName> {
         .iter()
         .map(|name| HeaderName::from_bytes(name.as_bytes()));
     all.filter_map(Result::ok).collect()
+}
+
+/// Whether the values of a query key are never written, where these are named.
+#[must_use]
+pub fn is_redacted(key: &[u8], redact: &[Arc<str>]) -> bool {
+    access::is_named(key, redact)
 }
 
 #[cfg(test)]

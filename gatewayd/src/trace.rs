@@ -9,7 +9,7 @@
 
 use gateway_config::canonical::{Came, WhyMoved};
 use gateway_config::model::{Listener, Site};
-use gateway_config::{Endpoint, Found, FoundBy, Snapshot};
+use gateway_config::{Endpoint, Found, FoundBy, Snapshot, without_logins};
 use gateway_pingora::{ListenerView, PoolView, explain};
 
 use crate::proto::config::{Connection, Moved, TraceRequest, TraceResponse, trace_response};
@@ -99,7 +99,10 @@ impl Traced<'_> {
         let all = &self.snapshot.model().listeners;
         if !named.is_empty() {
             let found = all.iter().find(|one| *one.name == *named);
-            return found.ok_or_else(|| Odd(format!("there is no listener `{named}`")));
+            return found.ok_or_else(|| {
+                let named = without_logins(named);
+                Odd(format!("there is no listener `{}`", named.escape_debug()))
+            });
         }
         let fits = |one: &&Listener| one.tls.is_some() == asked.is_https;
         let is_on = |one: &&Listener, port: u16| self.ports(one).contains(&port);
@@ -197,7 +200,7 @@ impl Traced<'_> {
             WhyMoved::Https => "https",
             WhyMoved::Www => "www",
         };
-        let location = route::redacted(&moved.to, redact);
+        let location = route::location(&moved.to, redact);
         told.ends(308, &format!("it is sent on to {location}"));
         told.moved = Some(Moved {
             status: 308,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::masking::HIDDEN;
+use crate::masking::{HIDDEN, is_unseen};
 use crate::model::AccessLog;
 use crate::networks::Networks;
 use crate::settings::{self as s, Setting};
@@ -135,7 +135,7 @@ pub(crate) fn quote(text: &str) -> String {
             '"' | '\\' => quoted.extend(['\\', c]),
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
-            c if c.is_control() => {
+            c if c.is_control() || is_unseen(c) => {
                 // Writing to a String does not fail.
                 let _ = write!(quoted, "\\u{:04X}", u32::from(c));
             }

@@ -106,7 +106,7 @@ fn masked(target: &[u8], redact: &[Arc<str>]) -> Vec<u8> {
 
 /// Whether a key, with its `=`, is one of these however it is spelled: escapes are read, case is not,
 /// and `key[…]` is `key` to those who make lists of it.
-fn is_named(key: &[u8], redact: &[Arc<str>]) -> bool {
+pub(crate) fn is_named(key: &[u8], redact: &[Arc<str>]) -> bool {
     let mut plain = Vec::with_capacity(key.len());
     let mut rest = key.strip_suffix(b"=").unwrap_or(key);
     while let Some((&byte, after)) = rest.split_first() {

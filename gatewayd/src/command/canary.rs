@@ -168,6 +168,59 @@ fn no_login_is_shown_whose_password_ends_the_text() {
     }
 }
 
+/// What is not TOML, with a secret in it.
+const BROKEN: &[&str] = &[
+    "request_edits: { set = { Cookie = \"c4n4ry\" } }",
+    "request_edits { set = { Cookie = \"c4n4ry\" } }",
+    "when { headers = { x = \"c4n4ry\" } }",
+    "[sites.s.routes.r]\nwhen: { cookies: { x: \"c4n4ry\" } }",
+    "request_edits.set.Cookie \"c4n4ry\"",
+    "request_edits.set.Cookie: \"c4n4ry\"",
+    "[sites.s.request_edits.set] Cookie = \"c4n4ry\"",
+    "[sites.s.request_edits.set];\nCookie = \"c4n4ry\"",
+    "[sites.s.request_edits.set] // c4n4ry\nCookie = \"c4n4ry\"",
+    "[sites.s.request-edits.set]\nCookie = c4n4ry\"",
+    "[sites.s.reqest_edits.set]\nCookie = c4n4ry\"",
+    "request_edits = { set = { a = \"\"\"\n[pools.p]\nc4n4ry = \"\"\" } }",
+    "request_edits = { set = { a = [\n[\"x\"]\nc4n4ry = \"c4n4ry\"",
+    "\"passw\\u006frd\" = \"c4n4ry",
+    "\"passw\\u006frd\" = c4n4ry",
+];
+
+#[test]
+fn no_secret_is_shown_of_what_is_not_toml() {
+    for sample in BROKEN {
+        hides(&[&format!("{BASE}{SITE}{sample}\n")]);
+        hides(&[&format!("{BASE}{SITE}x = \n{sample}\n[pools.q]\n[")]);
+        hides(&[&format!("{BASE}[site.s]\n{sample}\n{sample}\n[pools.q]\n")]);
+    }
+}
+
+#[test]
+fn nothing_that_is_written_commands_a_terminal() {
+    for odd in [
+        "\u{9b}31m",
+        "\u{85}",
+        "\u{202e}",
+        "\u{61c}",
+        "\u{1b}[31m",
+        "\\u202e",
+        "\\u009b",
+    ] {
+        for text in [
+            format!("{BASE}{SITE}pools = \"{odd}X\" # {odd}\n"),
+            format!("{BASE}[sites.s]\nlistener = \"a\"\npool = \"{odd}X\" # {odd}\n"),
+            format!(
+                "{BASE}{SITE}routes.r = {{ path = \"/\", answer = {{ status = 200, body = \"{odd}\" }} }}\n"
+            ),
+        ] {
+            let shown = shown(&[&text]);
+            let is_odd = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{61c}".contains(c);
+            assert!(!shown.contains(is_odd), "{shown:?}");
+        }
+    }
+}
+
 /// A setting with a value, as the one line of a file: what has names is called `x`.
 fn line(path: &str, value: &str) -> String {
     let parts: Vec<&str> = path.split('.').collect();

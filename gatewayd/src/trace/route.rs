@@ -2,6 +2,7 @@
 
 use gateway_config::model::{Action, Listener, Node, Pool, Route, Site};
 use gateway_config::target::{Known, Matched, NoPath, Passed, Unrouted, WhyNot};
+use gateway_config::without_logins;
 use gateway_pingora::explain::{self, Retries};
 use gateway_pingora::{NodeHealth, PoolView};
 
@@ -83,7 +84,7 @@ impl Traced<'_> {
             Action::Redirect(redirect) => {
                 "redirect".clone_into(&mut taken.action);
                 let location = matched.location().unwrap_or_default();
-                let location = redacted(&location, redact);
+                let location = self::location(&location, redact);
                 told.ends(redirect.status, &format!("it is sent on to {location}"));
             }
             Action::Pool => {
@@ -221,13 +222,18 @@ fn fields(fields: explain::Fields) -> ChangedFields {
     ChangedFields { set, removed }
 }
 
+/// Where a client is sent, without what is shown to nobody.
+pub(super) fn location(to: &str, keys: &[std::sync::Arc<str>]) -> String {
+    without_logins(&redacted(to, keys)).into_owned()
+}
+
 /// A target without the values of query keys that are never written.
-pub(super) fn redacted(target: &str, keys: &[std::sync::Arc<str>]) -> String {
+fn redacted(target: &str, keys: &[std::sync::Arc<str>]) -> String {
     let Some((path, query)) = target.split_once('?').filter(|_| !keys.is_empty()) else {
         return target.to_owned();
     };
     let pair = |pair: &str| match pair.split_once('=') {
-        Some((key, _)) if keys.iter().any(|one| **one == *key) => format!("{key}={HIDDEN}"),
+        Some((key, _)) if explain::is_redacted(key.as_bytes(), keys) => format!("{key}={HIDDEN}"),
         _ => pair.to_owned(),
     };
     let pairs: Vec<String> = query.split('&').map(pair).collect();

@@ -232,3 +232,30 @@ fn many_routes_are_counted_and_the_one_that_takes_is_listed() {
 
 /// Longest value there is.
 const LONG: usize = 16 << 10;
+
+#[test]
+fn what_is_shown_to_nobody_is_not_told() {
+    let text = "[listeners.a]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = \"a\"\n\
+                routes.r = { path = \"/\", redirect = \"https://user:c4n4ry@other.example/\" }\n\
+                [logs]\nredact = [\"token\"]\n";
+    let mut sources = gateway_config::Sources::default();
+    let id = sources.add("x", text.to_owned());
+    let loaded = gateway_config::load_source(id, &mut sources).unwrap();
+    let traced = Traced {
+        snapshot: &loaded.snapshot,
+        running: None,
+    };
+    for url in [
+        "http://x.example/",
+        "http://x.example/?%74oken=c4n4ry&Token=c4n4ry",
+    ] {
+        let told = format!("{:?}", traced.answer(&get(url)).unwrap());
+        assert!(told.contains("other.example"), "{told}");
+        assert!(!told.contains("c4n4ry"), "{told}");
+    }
+    let odd = traced.answer(&TraceRequest {
+        listener: "\u{1b}[31mX".to_owned(),
+        ..get("http://x.example/")
+    });
+    assert!(!odd.unwrap_err().to_string().contains('\u{1b}'));
+}
