@@ -24,7 +24,7 @@ use crate::handover::{Handed, Outcome, handover};
 use crate::listening::Listening;
 use crate::post::Orders;
 use crate::serving::Shared;
-use crate::sockets::{Key, Sockets};
+use crate::sockets::{Key, Planned, Sockets};
 use crate::view::{DrainingView, ListenerView};
 
 /// The generation that serves, and those that drain.
@@ -61,7 +61,7 @@ pub(crate) type Wanted = (Listener, Option<Arc<rustls::ServerConfig>>);
 /// A next generation, ready: its sockets are bound and its workers started.
 pub(crate) struct Plan {
     wanted: Vec<Wanted>,
-    sockets: Sockets,
+    sockets: Planned,
     workers: usize,
     fresh: Vec<Crewman>,
 }
@@ -134,7 +134,8 @@ impl Generations {
         wall: SystemTime,
     ) -> Turnover {
         let crew_before = self.crew.len();
-        let old_sockets = std::mem::replace(&mut self.sockets, plan.sockets);
+        let sockets = self.sockets.with(plan.sockets);
+        let old_sockets = std::mem::replace(&mut self.sockets, sockets);
         let (gone, added) = self.take_over(plan.wanted);
         let removed: Vec<Name> = gone
             .iter()
