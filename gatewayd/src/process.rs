@@ -8,6 +8,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -23,12 +24,21 @@ use crate::state::{Found, StateDir};
 use crate::systemd::{self, Supervisor};
 use crate::{log, render};
 
+/// How long the end waits for a change that is being refused.
+const LAST_WORD: Duration = Duration::from_secs(1);
+/// How long whoever asked for it has to hear why.
+const HEARD: Duration = Duration::from_millis(50);
+
 /// Serves what `owner` says until told to stop.
 pub(crate) fn serve(owner: Box<dyn Owner>, settings: &cli::Process) -> Exit {
-    let inherited = systemd::inherited();
+    let inherited: Arc<[TcpListener]> = systemd::inherited().into();
     let (_written, log) = log::start();
     match starts(owner, settings, &inherited, log) {
         Ok(running) => running.serve(),
+        Err(NotStarted::Told) => {
+            tracing::info!("told to end before anything was served");
+            Exit::Fine
+        }
         Err(NotStarted::Configuration(findings)) => {
             tracing::error!(why = findings.lines(), "not started");
             show(&findings);
@@ -166,12 +176,20 @@ async fn run(
     }
     tracing::info!("draining");
     supervisor.is_stopping("draining");
+    let has_asked = reload.is_changing();
     reload.drain();
     let last = Arc::clone(reload);
-    let mut ended = tokio::task::spawn_blocking(move || last.join());
+    let ended = async {
+        let _ = tokio::task::spawn_blocking(move || last.join()).await;
+        if has_asked {
+            let _ = tokio::time::timeout(LAST_WORD, reload.settles()).await;
+            tokio::time::sleep(HEARD).await;
+        }
+    };
+    let mut ended = std::pin::pin!(ended);
     loop {
         tokio::select! {
-            _ = &mut ended => return Exit::Fine,
+            () = &mut ended => return Exit::Fine,
             told = signals.next() => match told {
                 Told::Stop(exit) => return exit,
                 Told::Reload | Told::Reopen => {}
