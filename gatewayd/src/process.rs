@@ -56,6 +56,8 @@ pub(crate) fn serve(owner: Box<dyn Owner>, settings: &cli::Process) -> Exit {
 enum NotStarted {
     Configuration(Findings),
     Otherwise(String),
+    /// Somebody wanted it to end meanwhile.
+    Told,
 }
 
 /// Everything that runs.
@@ -73,7 +75,7 @@ struct Running {
 fn starts(
     owner: Box<dyn Owner>,
     settings: &cli::Process,
-    inherited: &[TcpListener],
+    inherited: &Arc<[TcpListener]>,
     log: Log,
 ) -> Result<Running, NotStarted> {
     let because =
@@ -95,12 +97,26 @@ fn starts(
         .build()
         .map_err(|why| because("no runtime", &why))?;
     // Before anything is bound: a signal that comes while the nodes are asked for the first time
-    // is kept, and is not the end.
+    // is heard.
     let signals = runtime.block_on(async { Signals::new() });
-    let signals = signals.map_err(|why| because("no signals", &why))?;
+    let mut signals = signals.map_err(|why| because("no signals", &why))?;
     let control = Control::bind(&settings.addresses(), &settings.control)
         .map_err(|why| NotStarted::Otherwise(why.to_string()))?;
-    let reload = first.starts(&around, inherited).map_err(not_started)?;
+    let (around_it, inherited) = (Arc::clone(&around), Arc::clone(inherited));
+    let mut start = runtime.spawn_blocking(move || first.starts(&around_it, &inherited));
+    let started = runtime.block_on(async {
+        tokio::select! {
+            started = &mut start => Some(started),
+            () = signals.stop() => None,
+        }
+    });
+    let Some(started) = started else {
+        // The nodes may be asked for longer than anybody wants to wait.
+        runtime.shutdown_background();
+        return Err(NotStarted::Told);
+    };
+    let started = started.map_err(|bug| because("a bug of ours", &bug))?;
+    let reload = started.map_err(not_started)?;
     around.admin.shows(Seen::of(&reload));
     let (ask, stop) = mpsc::channel(1);
     let control = control
