@@ -128,6 +128,9 @@ impl Engine {
             .generations()
             .plan(wanted, workers, &mut Vec::new(), &self.shared)?;
         let tried = self.probing.try_out(&serving.pools_of_strangers());
+        if self.generations().has_ended() {
+            return Err(Fault::Draining);
+        }
         Ok(Prepared {
             engine: self,
             tried,
@@ -233,11 +236,13 @@ impl Engine {
         series::process(out, &self.shared, &self.data_plane());
     }
 
-    /// Takes no new connection from here on; requests in flight end.
+    /// Takes no new connection from here on; requests in flight end. What is being prepared is refused,
+    /// and what is prepared is not served any more.
     pub fn drain(&self) {
         self.shared.drain();
         let length = self.snapshot().model().drain;
         self.generations().end(length, clock::now());
+        self.probing.waits_no_more();
     }
 
     /// Waits until everything has ended, after [`drain`](Engine::drain).

@@ -27,6 +27,9 @@ pub enum Fault {
         /// What is wrong with it.
         because: String,
     },
+    /// Nothing is served any more.
+    #[error("the data plane is about to end")]
+    Draining,
     /// A file that is sent instead of a failure's sentence could not be used.
     #[error("site `{site}`: {}: {because}", path.display())]
     ErrorPage {

@@ -20,11 +20,11 @@ use gateway_config::model::{Listener, Name};
 use crate::crew::{Crewman, Held};
 use crate::drain::Leave;
 use crate::fault::Fault;
-use crate::handover::{Handed, Outcome, handover};
+use crate::handover::{Handed, Handing, Outcome, handover};
 use crate::listening::Listening;
 use crate::post::Orders;
 use crate::serving::Shared;
-use crate::sockets::{Key, Sockets};
+use crate::sockets::{Key, Planned, Sockets};
 use crate::view::{DrainingView, ListenerView};
 
 /// The generation that serves, and those that drain.
@@ -37,6 +37,7 @@ pub(crate) struct Generations {
     leaving: Vec<Leaving>,
     /// Threads of workers that have gone; they end with their last connection.
     retired: Vec<JoinHandle<()>>,
+    has_ended: bool,
 }
 
 /// A listener that is served.
@@ -61,7 +62,7 @@ pub(crate) type Wanted = (Listener, Option<Arc<rustls::ServerConfig>>);
 /// A next generation, ready: its sockets are bound and its workers started.
 pub(crate) struct Plan {
     wanted: Vec<Wanted>,
-    sockets: Sockets,
+    sockets: Planned,
     workers: usize,
     fresh: Vec<Crewman>,
 }
@@ -78,6 +79,18 @@ pub(crate) struct Turnover {
     pub(crate) handover: Outcome,
 }
 
+impl Turnover {
+    /// Nothing is otherwise than before.
+    fn nothing(handover: Outcome) -> Self {
+        Turnover {
+            is_new: false,
+            added: Vec::new(),
+            removed: Vec::new(),
+            handover,
+        }
+    }
+}
+
 impl Generations {
     /// Generation 0: nothing is served.
     pub(crate) fn none(now: SystemTime) -> Self {
@@ -89,13 +102,14 @@ impl Generations {
             crew: Vec::new(),
             leaving: Vec::new(),
             retired: Vec::new(),
+            has_ended: false,
         }
     }
 
     /// Makes ready what is to be served next. Nothing that serves is touched.
     ///
     /// # Errors
-    /// [`Fault::Bind`], [`Fault::Worker`].
+    /// [`Fault::Bind`], [`Fault::Worker`]; [`Fault::Draining`] after the end.
     pub(crate) fn plan(
         &self,
         wanted: Vec<Wanted>,
@@ -103,6 +117,9 @@ impl Generations {
         outside: &mut Vec<TcpListener>,
         shared: &Arc<Shared>,
     ) -> Result<Plan, Fault> {
+        if self.has_ended {
+            return Err(Fault::Draining);
+        }
         let listeners: Vec<Listener> = wanted.iter().map(|(one, _)| one.clone()).collect();
         let sockets = self.sockets.prepare(&listeners, workers, outside)?;
         let missing = self.crew.len()..workers;
@@ -124,7 +141,8 @@ impl Generations {
         self.served.iter().map(wanted).collect()
     }
 
-    /// Serves what was planned. What is no longer served is listened to for `drain` at most.
+    /// Serves what was planned. What is no longer served is listened to for `drain` at most. After the
+    /// end nothing is served.
     pub(crate) fn turn_over(
         &mut self,
         plan: Plan,
@@ -133,8 +151,13 @@ impl Generations {
         now: Instant,
         wall: SystemTime,
     ) -> Turnover {
+        let (handing, handed, outcome) = handover();
+        if self.has_ended {
+            return Turnover::nothing(outcome);
+        }
         let crew_before = self.crew.len();
-        let old_sockets = std::mem::replace(&mut self.sockets, plan.sockets);
+        let sockets = self.sockets.with(plan.sockets);
+        let old_sockets = std::mem::replace(&mut self.sockets, sockets);
         let (gone, added) = self.take_over(plan.wanted);
         let removed: Vec<Name> = gone
             .iter()
@@ -142,7 +165,6 @@ impl Generations {
             .collect();
         let is_new =
             is_forced || !added.is_empty() || !removed.is_empty() || plan.workers != crew_before;
-        let (handing, handed, outcome) = handover();
         if is_new {
             let leave = Leave {
                 idle_until: now + drain,
@@ -156,17 +178,7 @@ impl Generations {
             // Nobody holds a socket now but who takes what is queued there and closes it: what came
             // after that would be reset.
             drop(old_sockets);
-            let held: Vec<Held> = relieved
-                .into_iter()
-                .map(|(held, orders)| {
-                    held.is_told(Orders {
-                        leave: Some(leave),
-                        until: Some(handing.clone()),
-                        ..orders
-                    });
-                    held
-                })
-                .collect();
+            let held = see_off(relieved, leave, &handing);
             if !held.is_empty() {
                 self.leaving.push(Leaving {
                     generation: self.number,
@@ -299,6 +311,12 @@ impl Generations {
             });
         }
         self.served.clear();
+        self.has_ended = true;
+    }
+
+    /// Whether nothing is served any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     /// The threads of all workers, which end with their last connection.
@@ -314,6 +332,19 @@ impl Generations {
         self.leaving.retain(|leaving| !leaving.held.is_empty());
         self.retired.retain(|thread| !thread.is_finished());
     }
+}
+
+/// Tells those who hold no post any more what is to be done there last, and by when all is over.
+fn see_off(relieved: Vec<Relieved>, leave: Leave, handing: &Handing) -> Vec<Held> {
+    let told = relieved.into_iter().map(|(held, orders)| {
+        held.is_told(Orders {
+            leave: Some(leave),
+            until: Some(handing.clone()),
+            ..orders
+        });
+        held
+    });
+    told.collect()
 }
 
 /// What somebody who leaves these addresses has to do with the sockets that were its share `before`,

@@ -12,6 +12,7 @@ use gateway_core::readiness::Observation;
 use gateway_core::tried::NodeId;
 use pingora_core::connectors::http::v1::Connector;
 use tokio::runtime::{Handle, Runtime};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::pools::{LivePool, Pools};
@@ -23,6 +24,8 @@ pub(crate) struct Probing {
     runtime: Mutex<Option<Runtime>>,
     connector: Arc<Connector>,
     probes: Mutex<HashMap<(Name, NodeId), Probe>>,
+    /// Nobody waits for nodes any more.
+    no_more: watch::Sender<bool>,
 }
 
 /// A node that is probed again and again.
@@ -71,6 +74,7 @@ impl Probing {
             runtime: Mutex::new(Some(runtime)),
             connector: probe_io::connector(),
             probes: Mutex::default(),
+            no_more: watch::Sender::new(false),
         })
     }
 
@@ -130,11 +134,21 @@ impl Probing {
         }
     }
 
-    /// Blocks until the runtime of the probes has done it; `None` when it could not.
+    /// Whoever waits for nodes goes on without them, and so does who comes later.
+    pub(crate) fn waits_no_more(&self) {
+        self.no_more.send_replace(true);
+    }
+
+    /// Blocks until the runtime of the probes has done it; `None` when it could not, or nobody is to
+    /// wait any more.
     fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
         let (done, result) = std::sync::mpsc::channel();
+        let mut no_more = self.no_more.subscribe();
         self.control.spawn(async move {
-            let _ = done.send(work.await);
+            tokio::select! {
+                worked = work => { let _ = done.send(worked); }
+                _ = no_more.wait_for(|no_more| *no_more) => {}
+            }
         });
         result.recv().ok()
     }

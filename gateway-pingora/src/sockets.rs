@@ -57,15 +57,31 @@ pub(crate) struct Bound {
     pub(crate) sockets: Vec<Arc<TcpListener>>,
 }
 
-/// All sockets there are. A copy shares them.
-#[derive(Clone, Debug, Default)]
+/// All sockets there are.
+#[derive(Debug, Default)]
 pub(crate) struct Sockets(BTreeMap<Key, Bound>);
 
+/// What is to be served next on one address.
+#[derive(Debug)]
+struct Asked {
+    addr: SocketAddr,
+    backlog: i32,
+    /// The sockets there are not yet.
+    missing: Vec<TcpListener>,
+}
+
+/// The addresses that are to be served next, with the sockets they lack. It shares none with those
+/// that are served, so that those can be closed whatever is planned.
+#[derive(Debug, Default)]
+pub(crate) struct Planned(BTreeMap<Key, Asked>);
+
 impl Sockets {
-    /// The sockets for these listeners: those there are, and new ones where there are too few.
+    /// Binds for these listeners what they lack: new addresses, and more sockets on those there are.
     ///
     /// Sockets from outside take the place of new ones on their address. Nothing is changed in
-    /// `self`; dropping the result closes what was opened for it.
+    /// `self`; dropping the result closes what was opened for it. Where something is served already
+    /// nobody is taken from it: the kernel spreads connections over all sockets that listen, and nobody
+    /// accepts on these before the plan is carried out.
     ///
     /// # Errors
     /// [`Fault::Bind`] names the listener.
@@ -74,21 +90,41 @@ impl Sockets {
         listeners: &[Listener],
         workers: usize,
         outside: &mut Vec<TcpListener>,
-    ) -> Result<Sockets, Fault> {
-        let mut next = Sockets::default();
+    ) -> Result<Planned, Fault> {
+        let mut planned = Planned::default();
         for listener in listeners {
             for key in Key::of(listener) {
                 let addr = key.addr;
-                let bound = self.open(&key, listener, workers, outside);
-                let bound = bound.map_err(|source| Fault::Bind {
+                let asked = self.bind(&key, listener, workers, outside);
+                let asked = asked.map_err(|source| Fault::Bind {
                     listener: Arc::clone(&listener.name),
                     addr,
                     source,
                 })?;
-                next.0.insert(key, bound);
+                planned.0.insert(key, asked);
             }
         }
-        Ok(next)
+        Ok(planned)
+    }
+
+    /// The sockets that were planned, with those there are. All of them listen.
+    pub(crate) fn with(&self, planned: Planned) -> Sockets {
+        let bound = planned.0.into_iter().map(|(key, asked)| {
+            let there = self.0.get(&key).map(|bound| bound.sockets.clone());
+            let missing = asked.missing.into_iter().map(Arc::new);
+            let mut sockets: Vec<_> = there.into_iter().flatten().chain(missing).collect();
+            sockets.retain(|socket| {
+                let listens = SockRef::from(&**socket).listen(asked.backlog);
+                // The address was ours when it was bound, so this is somebody who wants to share it.
+                if let Err(error) = &listens {
+                    tracing::error!(addr = %asked.addr, %error, "cannot listen");
+                }
+                listens.is_ok()
+            });
+            let addr = asked.addr;
+            (key, Bound { addr, sockets })
+        });
+        Sockets(bound.collect())
     }
 
     /// The sockets on one address.
@@ -116,51 +152,57 @@ impl Sockets {
         share.cloned().collect()
     }
 
-    fn open(
+    fn bind(
         &self,
         key: &Key,
         listener: &Listener,
         workers: usize,
         outside: &mut Vec<TcpListener>,
-    ) -> io::Result<Bound> {
-        let known = self.0.get(key).cloned();
-        let mut bound = match known {
-            Some(bound) => bound,
-            None => self.first(key, outside)?,
-        };
-        let shared = |one: &Arc<TcpListener>| SockRef::from(&**one).reuse_port();
-        let may_share = bound.sockets.first().map_or(Ok(true), shared)?;
-        while bound.sockets.len() < workers && (may_share || bound.sockets.is_empty()) {
-            let socket = bind(bound.addr, key.v6only)?;
-            bound.sockets.push(Arc::new(socket.into()));
-        }
+    ) -> io::Result<Asked> {
         let backlog = i32::try_from(listener.backlog).unwrap_or(i32::MAX);
-        for socket in &bound.sockets {
-            SockRef::from(&**socket).listen(backlog)?;
+        let known = self.0.get(key);
+        let mut missing = Vec::new();
+        let addr = match known {
+            Some(bound) => bound.addr,
+            None => self.first(key, outside, &mut missing)?,
+        };
+        let there = known.map_or(&[][..], |bound| &bound.sockets);
+        let any = there.first().map(|one| &**one).or(missing.first());
+        let may_share = any.map_or(Ok(true), |one| SockRef::from(one).reuse_port())?;
+        while there.len() + missing.len() < workers && may_share {
+            missing.push(bind(addr, key.v6only)?.into());
         }
-        Ok(bound)
+        if !self.is_ours(addr) {
+            for socket in &missing {
+                SockRef::from(socket).listen(backlog)?;
+            }
+        }
+        Ok(Asked {
+            addr,
+            backlog,
+            missing,
+        })
     }
 
-    /// The address, with the socket from outside that is on it, or with none yet.
-    fn first(&self, key: &Key, outside: &mut Vec<TcpListener>) -> io::Result<Bound> {
+    /// The address. The socket from outside that is on it is put to the `missing` ones.
+    fn first(
+        &self,
+        key: &Key,
+        outside: &mut Vec<TcpListener>,
+        missing: &mut Vec<TcpListener>,
+    ) -> io::Result<SocketAddr> {
         let is_there = |one: &TcpListener| one.local_addr().is_ok_and(|addr| addr == key.addr);
         if let Some(at) = outside.iter().position(is_there) {
             let socket = outside.swap_remove(at);
             socket.set_nonblocking(true)?;
-            return Ok(Bound {
-                addr: key.addr,
-                sockets: vec![Arc::new(socket)],
-            });
+            missing.push(socket);
+            return Ok(key.addr);
         }
-        let addr = match key.reuse_port || self.is_ours(key.addr) {
+        match key.reuse_port || self.is_ours(key.addr) {
             // Whoever else is there has agreed to share, or is us.
-            true => key.addr,
-            false => alone(key)?,
-        };
-        Ok(Bound {
-            addr,
-            sockets: Vec::new(),
-        })
+            true => Ok(key.addr),
+            false => alone(key),
+        }
     }
 
     /// Whether one of our sockets is where this one would be: then it is not somebody else who is
@@ -209,7 +251,8 @@ mod tests {
     }
 
     fn prepared(from: &Sockets, addr: SocketAddr, workers: usize) -> Result<Sockets, Fault> {
-        from.prepare(&[listener(addr)], workers, &mut Vec::new())
+        let planned = from.prepare(&[listener(addr)], workers, &mut Vec::new());
+        planned.map(|planned| from.with(planned))
     }
 
     fn on(sockets: &Sockets, addr: SocketAddr) -> &Bound {
@@ -246,6 +289,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_only_planned_takes_no_connection() {
+        for (served, planned) in [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1")] {
+            let served = SocketAddr::new(served.parse().unwrap(), 0);
+            let mut ours = prepared(&Sockets::default(), served, 1).unwrap();
+            let served = SocketAddr::new(served.ip(), on(&ours, served).addr.port());
+            // Known by its port from here on.
+            ours = prepared(&ours, served, 1).unwrap();
+            let planned = SocketAddr::new(planned.parse().unwrap(), served.port());
+            let all = [listener(planned)];
+            let plan = ours.prepare(&all, 8, &mut Vec::new()).unwrap();
+
+            let clients = (0..50).map(|_| std::net::TcpStream::connect(planned).unwrap());
+            let clients: Vec<_> = clients.collect();
+
+            let accepts = |one: &Arc<TcpListener>| std::iter::from_fn(|| one.accept().ok()).count();
+            let sockets = &on(&ours, served).sockets;
+            assert_eq!(sockets.iter().map(accepts).sum::<usize>(), clients.len());
+            drop(plan);
+        }
+    }
+
+    #[test]
     fn an_address_within_one_of_ours_can_be_bound_before_that_one_is_closed() {
         let wide = prepared(&Sockets::default(), "0.0.0.0:0".parse().unwrap(), 1).unwrap();
         let port = on(&wide, "0.0.0.0:0".parse().unwrap()).addr.port();
@@ -259,9 +324,9 @@ mod tests {
         let outside = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = outside.local_addr().unwrap();
         let mut all = vec![outside];
-        let ours = Sockets::default()
-            .prepare(&[listener(addr)], 2, &mut all)
-            .unwrap();
+        let none = Sockets::default();
+        let ours = none.prepare(&[listener(addr)], 2, &mut all).unwrap();
+        let ours = none.with(ours);
         assert!(all.is_empty());
         // It does not share its port, so all workers take turns on it.
         assert_eq!(on(&ours, addr).sockets.len(), 1);

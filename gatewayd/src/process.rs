@@ -8,6 +8,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -23,12 +24,21 @@ use crate::state::{Found, StateDir};
 use crate::systemd::{self, Supervisor};
 use crate::{log, render};
 
+/// How long the end waits for a change that is being refused.
+const LAST_WORD: Duration = Duration::from_secs(1);
+/// How long whoever asked for it has to hear why.
+const HEARD: Duration = Duration::from_millis(50);
+
 /// Serves what `owner` says until told to stop.
 pub(crate) fn serve(owner: Box<dyn Owner>, settings: &cli::Process) -> Exit {
-    let inherited = systemd::inherited();
+    let inherited: Arc<[TcpListener]> = systemd::inherited().into();
     let (_written, log) = log::start();
     match starts(owner, settings, &inherited, log) {
         Ok(running) => running.serve(),
+        Err(NotStarted::Told) => {
+            tracing::info!("told to end before anything was served");
+            Exit::Fine
+        }
         Err(NotStarted::Configuration(findings)) => {
             tracing::error!(why = findings.lines(), "not started");
             show(&findings);
@@ -46,6 +56,8 @@ pub(crate) fn serve(owner: Box<dyn Owner>, settings: &cli::Process) -> Exit {
 enum NotStarted {
     Configuration(Findings),
     Otherwise(String),
+    /// Somebody wanted it to end meanwhile.
+    Told,
 }
 
 /// Everything that runs.
@@ -63,7 +75,7 @@ struct Running {
 fn starts(
     owner: Box<dyn Owner>,
     settings: &cli::Process,
-    inherited: &[TcpListener],
+    inherited: &Arc<[TcpListener]>,
     log: Log,
 ) -> Result<Running, NotStarted> {
     let because =
@@ -85,12 +97,26 @@ fn starts(
         .build()
         .map_err(|why| because("no runtime", &why))?;
     // Before anything is bound: a signal that comes while the nodes are asked for the first time
-    // is kept, and is not the end.
+    // is heard.
     let signals = runtime.block_on(async { Signals::new() });
-    let signals = signals.map_err(|why| because("no signals", &why))?;
+    let mut signals = signals.map_err(|why| because("no signals", &why))?;
     let control = Control::bind(&settings.addresses(), &settings.control)
         .map_err(|why| NotStarted::Otherwise(why.to_string()))?;
-    let reload = first.starts(&around, inherited).map_err(not_started)?;
+    let (around_it, inherited) = (Arc::clone(&around), Arc::clone(inherited));
+    let mut start = runtime.spawn_blocking(move || first.starts(&around_it, &inherited));
+    let started = runtime.block_on(async {
+        tokio::select! {
+            started = &mut start => Some(started),
+            () = signals.stop() => None,
+        }
+    });
+    let Some(started) = started else {
+        // The nodes may be asked for longer than anybody wants to wait.
+        runtime.shutdown_background();
+        return Err(NotStarted::Told);
+    };
+    let started = started.map_err(|bug| because("a bug of ours", &bug))?;
+    let reload = started.map_err(not_started)?;
     around.admin.shows(Seen::of(&reload));
     let (ask, stop) = mpsc::channel(1);
     let control = control
@@ -166,12 +192,20 @@ async fn run(
     }
     tracing::info!("draining");
     supervisor.is_stopping("draining");
+    let has_asked = reload.is_changing();
     reload.drain();
     let last = Arc::clone(reload);
-    let mut ended = tokio::task::spawn_blocking(move || last.join());
+    let ended = async {
+        let _ = tokio::task::spawn_blocking(move || last.join()).await;
+        if has_asked {
+            let _ = tokio::time::timeout(LAST_WORD, reload.settles()).await;
+            tokio::time::sleep(HEARD).await;
+        }
+    };
+    let mut ended = std::pin::pin!(ended);
     loop {
         tokio::select! {
-            _ = &mut ended => return Exit::Fine,
+            () = &mut ended => return Exit::Fine,
             told = signals.next() => match told {
                 Told::Stop(exit) => return exit,
                 Told::Reload | Told::Reopen => {}

@@ -10,7 +10,7 @@
 //! Source: adr/0034.
 
 use std::num::NonZeroU16;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use crate::origin::Document;
 use crate::state::{Kept, Overrides, StateDir};
 
 mod bundle;
+mod ending;
 mod first;
 mod owner;
 mod refused;
@@ -52,6 +53,9 @@ pub(crate) struct Reload {
     status: Mutex<Status>,
     events: broadcast::Sender<Event>,
     is_draining: AtomicBool,
+    /// Held from when a change can no longer be refused until it is served, and by the end: a change
+    /// is before the end, or is refused.
+    turning: Mutex<()>,
 }
 
 /// What only the one who changes something may touch.
@@ -270,22 +274,6 @@ impl Reload {
         self.events.subscribe()
     }
 
-    /// Changes nothing any more: the process is about to end.
-    pub(crate) fn drain(&self) {
-        self.is_draining.store(true, Ordering::Release);
-        self.engine.drain();
-    }
-
-    /// Waits until everything has ended, after [`drain`](Self::drain).
-    pub(crate) fn join(&self) {
-        self.engine.join();
-    }
-
-    /// Whether the process is about to end.
-    pub(crate) fn is_draining(&self) -> bool {
-        self.is_draining.load(Ordering::Acquire)
-    }
-
     /// Does something that changes what is served, when everybody before is done. It goes on to its
     /// end when whoever asked has gone.
     async fn in_turn<T: Send + 'static>(
@@ -310,10 +298,8 @@ impl Reload {
     /// Prepare, make it last, activate.
     fn serve(&self, turn: &mut Turn, next: Next) -> Result<Change, Refused> {
         let text = next.said.outcome.result.as_ref().ok();
-        let text = text
-            .map(|loaded| next.said.kept(&loaded.snapshot))
-            .transpose();
-        let text = text.map_err(Refused::OddDocument)?;
+        let text = text.map(|loaded| next.said.kept(&loaded.snapshot));
+        let text = text.transpose().map_err(Refused::OddDocument)?;
         let sources = next.said.outcome.sources;
         let loaded = match next.said.outcome.result {
             Ok(loaded) => loaded,
@@ -329,6 +315,7 @@ impl Reload {
         let mut took = next.said.took;
         let (prepared, around) = self.prepare(&snapshot, &loaded, &sources)?;
         took.ends("prepare");
+        let _turning = self.before_the_end()?;
         let at = clock::wall();
         if !is_unchanged || self.is_kept_otherwise(number, text.as_deref()) {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
@@ -415,6 +402,7 @@ impl Reload {
         let before = self.status().overrides.clone();
         let mut overrides = before.clone();
         say(&mut overrides);
+        let _turning = self.before_the_end()?;
         act(&self.engine).map_err(Refused::Fault)?;
         self.remember(&overrides);
         self.status().overrides.clone_from(&overrides);

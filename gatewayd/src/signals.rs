@@ -55,4 +55,14 @@ impl Signals {
             _ = self.terminate.recv() => Told::Stop(Exit::Terminated),
         }
     }
+
+    /// Returns when the process is told to end; what else it is told waits for [`next`](Self::next).
+    ///
+    /// Cancel-safe: yes.
+    pub(crate) async fn stop(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
 }

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -107,6 +107,9 @@ pub(crate) enum StateError {
     /// Not a number and hash that can be a file's name.
     #[error("`{number}-{hash}` cannot name a snapshot")]
     Name { number: u64, hash: String },
+    /// Somebody else's directory has its name, or none.
+    #[error("{} is no longer the state directory that was opened", path.display())]
+    Replaced { path: PathBuf },
     /// Numbers rise.
     #[error("snapshot {number} cannot be kept after snapshot {last}")]
     NotRising { number: u64, last: u64 },
@@ -158,7 +161,7 @@ impl StateDir {
     pub(crate) fn keep(&self, kept: &Kept) -> Result<(), StateError> {
         let name = Name::of(kept)?;
         let text = seal(&name::label(kept), &kept.text);
-        let turn = self.turn();
+        let turn = self.turn_at_home()?;
         let shelf = self.path.join(SNAPSHOTS);
         self.rises(&name, &shelf)?;
         shelf::write(&shelf, &name.to_string(), &text)?;
@@ -178,7 +181,7 @@ impl StateDir {
     /// # Errors
     /// When they cannot be listed.
     pub(crate) fn snapshots(&self) -> Result<Vec<Kept>, StateError> {
-        let turn = self.turn();
+        let turn = self.turn_at_home()?;
         let mut yard = Yard::of(&self.path);
         let kept = shelf::read(&self.path.join(SNAPSHOTS), &mut yard);
         drop(turn);
@@ -198,7 +201,7 @@ impl StateDir {
             path: path(),
             why: error.into(),
         })?;
-        let turn = self.turn();
+        let turn = self.turn_at_home()?;
         let written = shelf::write(&self.path, OVERRIDES, &seal(OVERRIDES, &json));
         drop(turn);
         written
@@ -211,6 +214,20 @@ impl StateDir {
 
     fn turn(&self) -> MutexGuard<'_, File> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The turn, if the path still leads to the directory that is locked: whatever else is there may be
+    /// another process's.
+    fn turn_at_home(&self) -> Result<MutexGuard<'_, File>, StateError> {
+        let turn = self.turn();
+        let is = |found: io::Result<fs::Metadata>| found.map(|one| (one.dev(), one.ino())).ok();
+        let held = is(turn.metadata());
+        match held.is_some() && held == is(fs::metadata(&self.path)) {
+            true => Ok(turn),
+            false => Err(StateError::Replaced {
+                path: self.path.clone(),
+            }),
+        }
     }
 
     /// Which of the intact snapshots, newest first, is the last good one.

@@ -1,6 +1,7 @@
 //! Starting, reloading and stopping.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Node, Way};
 use gateway_tests::wait;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 
 #[test]
 fn asked_to_stop_it_finishes_what_is_in_flight_and_exits_0() {
@@ -102,6 +103,28 @@ fn a_second_request_to_stop_ends_at_once() {
 
         let status = door.ends_within(wait::SOON);
         assert_eq!(status.code(), Some(code), "signal {:?}", status.signal());
+    }
+}
+
+#[test]
+fn asked_to_stop_while_it_starts_it_does_not_wait_for_nodes_that_do_not_answer() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let text = format!(
+            "[listeners.door]\nbind = \"127.0.0.1:0\"\n[sites.all]\nlistener = \"door\"\n\
+             pool = \"late\"\n[pools.late]\nnodes = [\"{}\"]\n\
+             probe = {{ timeout = \"5s\", every = \"5s\" }}\n",
+            silent.local_addr().unwrap()
+        );
+        let (mut told, mut probe) = (None, None);
+        let ended = Plan::configured(&text).ends_while(|pid| {
+            probe = silent.accept().ok();
+            kill(pid, signal).unwrap();
+            told = Some(clock::now());
+        });
+        drop(probe);
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        assert!(told.unwrap().elapsed() < Duration::from_secs(3));
     }
 }
 

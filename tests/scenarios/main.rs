@@ -33,6 +33,7 @@ mod reload;
 mod retry;
 mod rotation;
 mod selection;
+mod slow_reload;
 mod state;
 mod supervision;
 mod tls;

@@ -27,7 +27,7 @@ pub use front::Front;
 pub use metrics::Metrics;
 pub use plan::Plan;
 pub use process::{Ended, Followed, binary, follows, runs, runs_in};
-use process::{Process, spawn};
+use process::{Process, runs_while, spawn};
 
 /// A gateway process under way.
 #[derive(Debug)]

@@ -202,6 +202,7 @@ impl First {
             }),
             events: broadcast::Sender::new(EVENTS),
             is_draining: AtomicBool::new(false),
+            turning: Mutex::new(()),
         })
     }
 

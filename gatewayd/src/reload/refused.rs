@@ -120,6 +120,7 @@ impl Refused {
             Fault::Certificate { .. } => {
                 Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string())
             }
+            Fault::Draining => return Self::Draining,
             Fault::NotServed { .. } => Diagnostic::error(codes::NOT_SERVED, fault.to_string()),
             Fault::Metric(_) | Fault::Unknown { .. } | Fault::Worker(_) => {
                 return Self::Fault(fault);

@@ -104,6 +104,34 @@ fn what_is_kept_is_found_again() {
 }
 
 #[test]
+fn nothing_is_written_into_a_directory_that_took_its_place() {
+    let scratch = Scratch::new();
+    let (state, _) = scratch.opens();
+    state.keep(&snapshot(1)).unwrap();
+    let moved = scratch.join("moved");
+    fs::rename(scratch.state(), &moved).unwrap();
+    let (other, _) = scratch.opens();
+    let before = scratch.files();
+
+    let all = [
+        state.keep(&snapshot(2)).unwrap_err(),
+        state.set_overrides(&overrides()).unwrap_err(),
+        state.snapshots().unwrap_err(),
+    ];
+
+    for error in all {
+        assert!(matches!(error, StateError::Replaced { .. }), "{error}");
+    }
+    assert_eq!(scratch.files(), before);
+    drop(other);
+    fs::remove_dir_all(scratch.state()).unwrap();
+    state.keep(&snapshot(2)).unwrap_err();
+    assert!(!scratch.state().exists());
+    fs::rename(&moved, scratch.state()).unwrap();
+    state.keep(&snapshot(2)).unwrap();
+}
+
+#[test]
 fn what_is_made_is_for_its_owner_alone() {
     let scratch = Scratch::new();
     let (state, _) = scratch.opens();

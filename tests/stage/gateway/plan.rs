@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use nix::unistd::Pid;
 
-use super::{Door, Ended, binary, runs_in};
+use super::{Door, Ended, binary, runs_in, runs_while};
 use crate::certs::{Authority, Trust};
 use crate::node::Cluster;
 use crate::scratch::Scratch;
@@ -248,6 +248,12 @@ impl Plan {
     #[must_use]
     pub fn is_refused(self) -> Ended {
         runs_in(self.scratch.path(), &self.arguments())
+    }
+
+    /// The same; does something to the process meanwhile.
+    #[must_use]
+    pub fn ends_while(self, meanwhile: impl FnOnce(Pid)) -> Ended {
+        runs_while(self.scratch.path(), &self.arguments(), meanwhile)
     }
 
     pub(super) fn arguments(&self) -> Vec<OsString> {

@@ -107,11 +107,21 @@ pub fn runs(arguments: &[impl AsRef<Path>]) -> Ended {
 /// When it does not end by itself.
 #[track_caller]
 pub fn runs_in(directory: &Path, arguments: &[impl AsRef<Path>]) -> Ended {
+    runs_while(directory, arguments, |_| ())
+}
+
+#[track_caller]
+pub(super) fn runs_while(
+    directory: &Path,
+    arguments: &[impl AsRef<Path>],
+    meanwhile: impl FnOnce(Pid),
+) -> Ended {
     let arguments: Vec<OsString> = arguments.iter().map(|a| a.as_ref().into()).collect();
     let mut child = spawn(&binary(), &arguments, directory, Stdio::null());
     let log = Lines::follow(child.stderr.take().expect("a piped stderr"));
     let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
     let process = Process::new(child);
+    meanwhile(process.pid());
     let Some(status) = wait::maybe(wait::SOON, || process.status()) else {
         panic!("still running with {arguments:?}: {}", log.all().join("\n"));
     };
