@@ -66,7 +66,7 @@ pub(crate) fn regex(text: &str) -> Result<String, Wrong> {
 }
 
 /// Whether no path in the form in which they are compared can match an expression of
-/// [`glob`] or [`regex`], for certain.
+/// [`glob`] or [`regex()`], for certain.
 pub(crate) fn is_unmatched(expression: &str, merge_slashes: bool) -> bool {
     hir(expression).is_ok_and(|hir| certain::is_unmatched(&hir, merge_slashes))
 }
