@@ -14,6 +14,7 @@ mod bodies;
 mod clock;
 mod connections;
 mod control;
+mod disks;
 mod endpoints;
 mod faults;
 mod foreign;
