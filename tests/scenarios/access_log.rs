@@ -312,7 +312,9 @@ fn the_level_of_the_log_follows_a_reload() {
     // From `error` on an applied reload is not said. What it opens says that it is under way, and a
     // refusal after it that it is done.
     at("error", "error.log");
-    wait::until("the reload", wait::SOON, || house.path("error.log").exists());
+    wait::until("the reload", wait::SOON, || {
+        house.path("error.log").exists()
+    });
     marks(1);
     is_probed(1);
     let before = says("probe failed");

@@ -1,7 +1,8 @@
 //! Starting, reloading and stopping.
 
 use std::fs;
-use std::net::TcpListener;
+use std::io::ErrorKind;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use gateway_tests::clock;
 use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Node, Way};
+use gateway_tests::ports::Reserved;
 use gateway_tests::wait;
 use nix::sys::signal::{Signal, kill};
 
@@ -107,18 +109,23 @@ fn a_second_request_to_stop_ends_at_once() {
 }
 
 #[test]
-fn asked_to_stop_while_it_starts_it_does_not_wait_for_nodes_that_do_not_answer() {
+fn asked_to_stop_while_it_starts_it_waits_for_no_node_and_resets_nobody() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let reserved = Reserved::take();
         let text = format!(
-            "[listeners.door]\nbind = \"127.0.0.1:0\"\n[sites.all]\nlistener = \"door\"\n\
+            "[listeners.door]\nbind = \"{}\"\n[sites.all]\nlistener = \"door\"\n\
              pool = \"late\"\n[pools.late]\nnodes = [\"{}\"]\n\
              probe = {{ timeout = \"5s\", every = \"5s\" }}\n",
+            reserved.addr(),
             silent.local_addr().unwrap()
         );
         let (mut told, mut probe) = (None, None);
         let ended = Plan::configured(&text).ends_while(|pid| {
             probe = silent.accept().ok();
+            // Nobody can connect who would be reset by the end of it.
+            let early = TcpStream::connect(reserved.addr()).map(|_| ());
+            assert_eq!(early.unwrap_err().kind(), ErrorKind::ConnectionRefused);
             kill(pid, signal).unwrap();
             told = Some(clock::now());
         });
@@ -131,7 +138,7 @@ fn asked_to_stop_while_it_starts_it_does_not_wait_for_nodes_that_do_not_answer()
 /// Waits until the door accepts nothing more: the sign that it has begun to stop.
 fn refuses_connections(door: &Door) {
     wait::until("no more connections", wait::SOON, || {
-        std::net::TcpStream::connect(door.addr()).is_err()
+        TcpStream::connect(door.addr()).is_err()
     });
 }
 

@@ -15,6 +15,7 @@ mod clock;
 mod connections;
 mod control;
 mod disks;
+mod ending;
 mod endpoints;
 mod faults;
 mod foreign;
