@@ -307,9 +307,11 @@ impl Reload {
         };
         let before = self.status().active.clone();
         let is_unchanged = before.number > 0 && loaded.snapshot.hash() == before.hash;
-        let number = match is_unchanged {
-            true => before.number,
-            false => turn.last + 1,
+        let next_number = turn.last + 1;
+        let number = if is_unchanged {
+            before.number
+        } else {
+            next_number
         };
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
         let mut took = next.said.took;

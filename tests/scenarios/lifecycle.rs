@@ -1,7 +1,7 @@
 //! Starting, reloading and stopping.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
@@ -132,6 +132,34 @@ fn asked_to_stop_while_it_starts_it_waits_for_no_node_and_resets_nobody() {
         drop(probe);
         assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
         assert!(told.unwrap().elapsed() < Duration::from_secs(3));
+    }
+}
+
+#[test]
+fn asked_to_stop_as_soon_as_it_listens_it_answers_whoever_has_connected() {
+    let cluster = Cluster::of(&["a"]);
+    for _ in 0..20 {
+        let reserved = Reserved::take();
+        let text = format!(
+            "workers = 1\n[listeners.door]\nbind = \"{}\"\n[sites.all]\nlistener = \"door\"\n\
+             pool = \"shop\"\n[pools.shop]\nnodes = [\"{}\"]\nprobe = {{ every = \"1s\" }}\n",
+            reserved.addr(),
+            cluster["a"].addr()
+        );
+        let plan = Plan::configured(&text);
+        let state = plan.path("state").to_string_lossy().into_owned();
+        let mut answer = String::new();
+        let ended = plan.flag("--state-dir", &state).ends_while(|pid| {
+            let mut client = wait::value("a connection", wait::SOON, || {
+                TcpStream::connect(reserved.addr()).ok()
+            });
+            kill(pid, Signal::SIGTERM).unwrap();
+            let request = b"GET /schema HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n";
+            client.write_all(request).unwrap();
+            let _ = client.read_to_string(&mut answer);
+        });
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
     }
 }
 
