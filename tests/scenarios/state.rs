@@ -208,15 +208,17 @@ fn a_directory_that_has_gone_is_said_and_not_missed_and_nobody_elses_is_written_
     assert!(said.text("why").contains("no longer the state directory"));
     assert!(house.degraded().contains("no longer the state directory"));
     // Of another process, for all we know.
-    fs::create_dir(&house.state).unwrap();
+    let shelf = house.state.join("snapshots");
+    fs::create_dir_all(&shelf).unwrap();
     house.writes(7, "");
     house.reloads();
     assert_eq!(house.status()["snapshot"]["number"], 2);
     assert!(house.degraded().contains("no longer the state directory"));
-    assert_eq!(fs::read_dir(&house.state).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(&house.state).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&shelf).unwrap().count(), 0);
     house.door.get("/schema").is(200);
 
-    fs::remove_dir(&house.state).unwrap();
+    fs::remove_dir_all(&house.state).unwrap();
     fs::rename(&away, &house.state).unwrap();
     wait::until("it is there again", wait::SOON, || {
         says("the state directory is where it was") == 1
