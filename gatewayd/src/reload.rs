@@ -437,7 +437,7 @@ impl Reload {
         let away = looked.and_then(Result::err).map(|why| why.to_string());
         let was = std::mem::replace(&mut self.status().away, away.clone());
         match (&was, &away) {
-            (None, Some(why)) => tracing::error!(why, "degraded"),
+            (None, Some(why)) => tracing::error!(why, "the state directory is not where it was"),
             (Some(_), None) => tracing::info!("the state directory is where it was"),
             (None, None) | (Some(_), Some(_)) => {}
         }

@@ -200,11 +200,13 @@ fn the_interface_refuses_what_it_cannot_keep_and_takes_it_when_it_can() {
 fn a_directory_that_has_gone_is_said_and_not_missed_and_nobody_elses_is_written_into() {
     let cluster = Cluster::of(&["a"]);
     let house = House::before(&cluster);
+    assert_eq!(house.degraded(), "", "it answers once all is kept");
     let away = house.state.with_file_name("away");
     let says = |what: &str| house.door.log().saying(what).len();
 
     fs::rename(&house.state, &away).unwrap();
-    let said = house.door.log().waits_for("degraded", |_| true);
+    let gone = "the state directory is not where it was";
+    let said = house.door.log().waits_for(gone, |_| true);
     assert!(said.text("why").contains("no longer the state directory"));
     assert!(house.degraded().contains("no longer the state directory"));
     // Of another process, for all we know.
