@@ -311,6 +311,22 @@ mod tests {
         assert!(refused.to_string().contains("in use"), "{refused}");
     }
 
+    #[test]
+    fn what_listens_is_shared_by_us_alone_and_goes_to_no_child() {
+        use std::os::fd::AsRawFd;
+        let ours = prepared(&Sockets::default(), any(), 2).unwrap();
+        for socket in &on(&ours, any()).sockets {
+            let seen = SockRef::from(&**socket);
+            assert!(seen.is_listener().unwrap());
+            assert!(seen.reuse_address().unwrap() && seen.reuse_port().unwrap());
+            let info = format!("/proc/self/fdinfo/{}", socket.as_raw_fd());
+            let info = std::fs::read_to_string(info).unwrap();
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            let flags = u32::from_str_radix(flags.unwrap().trim(), 8).unwrap();
+            assert_ne!(flags & 0o2_000_000, 0, "close-on-exec");
+        }
+    }
+
     /// A socket of somebody else, as most programs bind theirs.
     fn theirs(addr: SocketAddr) -> io::Result<TcpListener> {
         TcpListener::bind(addr)

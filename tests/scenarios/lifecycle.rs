@@ -80,6 +80,34 @@ fn an_idle_process_stops_in_well_under_two_seconds() {
 }
 
 #[test]
+fn with_nothing_in_flight_it_ends_in_under_200_ms() {
+    let cluster = Cluster::of(&["a"]);
+    let took = (0..5).map(|_| {
+        let door = Door::before(&cluster).opens();
+        let begun = clock::now();
+        door.stops();
+        assert!(door.ends_within(wait::SOON).success());
+        begun.elapsed()
+    });
+    // Of several, because others may have the machine meanwhile.
+    let took = took.min().unwrap();
+    assert!(took < Duration::from_millis(200), "{took:?}");
+}
+
+#[test]
+fn usr2_means_nothing_yet_and_is_not_the_end() {
+    let cluster = Cluster::of(&["a"]);
+    let door = Door::before(&cluster).opens();
+
+    door.signal(Signal::SIGUSR2);
+    door.signal(Signal::SIGHUP);
+
+    let said = "reload: unchanged but for the files it names";
+    let _ = door.log().waits_for(said, |_| true);
+    door.get("/schema").is(200);
+}
+
+#[test]
 fn an_interrupt_stops_as_gracefully_as_a_term() {
     let cluster = Cluster::of(&["a"]);
     let door = Door::before(&cluster).opens();
