@@ -307,12 +307,8 @@ impl Reload {
         };
         let before = self.status().active.clone();
         let is_unchanged = before.number > 0 && loaded.snapshot.hash() == before.hash;
-        let next_number = turn.last + 1;
-        let number = if is_unchanged {
-            before.number
-        } else {
-            next_number
-        };
+        let known = is_unchanged.then_some(before.number);
+        let number = known.unwrap_or(turn.last + 1);
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
         let mut took = next.said.took;
         let (prepared, around) = self.prepare(&snapshot, &loaded, &sources)?;
