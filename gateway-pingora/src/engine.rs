@@ -19,6 +19,7 @@ use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
 use crate::probing::{Probing, Tried};
 use crate::serving::{Serving, Shared};
+use crate::threshold::Threshold;
 use crate::view::{Applied, DataPlane, PoolView};
 use crate::{series, tls};
 
@@ -46,6 +47,8 @@ pub struct Options {
     pub drained: Vec<(String, String)>,
     /// Listening sockets made by somebody else, used for the listeners on their addresses.
     pub inherited: Vec<TcpListener>,
+    /// Whether anybody may connect, or the end has come before.
+    pub threshold: Arc<Threshold>,
 }
 
 /// What an operator has set against the configuration.
@@ -55,7 +58,8 @@ struct Overrides {
     drained: BTreeSet<(String, String)>,
 }
 
-/// A snapshot that can be activated: checked, its files read, its addresses bound. Dropping it undoes
+/// A snapshot that can be activated: checked, its files read, its addresses bound, and nobody able to
+/// connect to new ones before [`listen`](Prepared::listen). Dropping it undoes
 /// everything.
 pub struct Prepared<'a> {
     engine: &'a Engine,
@@ -71,11 +75,11 @@ pub struct Prepared<'a> {
 }
 
 impl Engine {
-    /// Binds, asks every node once, and serves. Returns once connections are accepted, which is at
-    /// most one probe timeout later.
+    /// Binds, asks every node once, listens and serves. Returns once connections are accepted, which is
+    /// at most one probe timeout later; nobody can connect before.
     ///
     /// # Errors
-    /// A [`Fault`]; nothing is bound then.
+    /// A [`Fault`]; nothing is bound then. [`Fault::Draining`] when the end came first.
     pub fn start(snapshot: Arc<Snapshot>, options: Options) -> Result<Engine, Fault> {
         let serving = Serving::new(Arc::clone(&snapshot), None)?;
         let access_log = AccessLog::new(options.access_log, &snapshot.model().logs);
@@ -107,6 +111,10 @@ impl Engine {
         engine
             .probing
             .watch(&serving.pools, |pool| pool.pool.probe.every);
+        if !options.threshold.is_crossed() {
+            return Err(Fault::Draining);
+        }
+        plan.listen()?;
         engine.turn_over(plan, true);
         Ok(engine)
     }
@@ -216,6 +224,7 @@ impl Engine {
             workers: generations.workers(),
             listeners: generations.listeners(),
             draining: generations.draining(),
+            ends: generations.ends(),
         }
     }
 
@@ -241,7 +250,7 @@ impl Engine {
     pub fn drain(&self) {
         self.shared.drain();
         let length = self.snapshot().model().drain;
-        self.generations().end(length, clock::now());
+        self.generations().end(length, clock::now(), clock::wall());
         self.probing.waits_no_more();
     }
 
@@ -304,7 +313,17 @@ impl Prepared<'_> {
         }
     }
 
-    /// Serves it: requests under way keep their snapshot, the next ones have this. Cannot fail.
+    /// Listens on new addresses. Clients who connect there wait until it is activated, and are reset
+    /// when it never is: call it right before.
+    ///
+    /// # Errors
+    /// [`Fault::Bind`]; everything is as it was then.
+    pub fn listen(&self) -> Result<(), Fault> {
+        self.plan.listen()
+    }
+
+    /// Serves it: requests under way keep their snapshot, the next ones have this. Cannot fail, after
+    /// [`listen`](Self::listen).
     pub fn activate(self) -> Applied {
         let shared = &self.engine.shared;
         let pools = self.serving.pools.clone();

@@ -23,7 +23,7 @@ use crate::gate::head::judge;
 use crate::gate::scan::Scan;
 use crate::ids::REQUEST_ID;
 use crate::origin::Origin;
-use crate::step::{route, send};
+use crate::step::{body, route, send};
 use crate::stream::HeadRefusal;
 
 /// An answer of the gateway's own that is a refusal.
@@ -98,6 +98,13 @@ pub fn by_method(site: &Site, method: &str, target: &str) -> Option<Refusal> {
 #[must_use]
 pub fn unrouted(unrouted: &Unrouted<'_>) -> Refusal {
     of(&route::failure(unrouted))
+}
+
+/// What the client of a request is told that announces a longer body than its route takes.
+#[must_use]
+pub fn too_long(route: &Route, fields: &[(String, String)]) -> Option<Refusal> {
+    let fits = body::fits(route.body, &map(fields));
+    fits.err().map(|failure| of(&failure))
 }
 
 /// Where a request of this peer comes from, and whether over HTTPS; the peer is what stands before us.

@@ -37,7 +37,8 @@ pub(crate) struct Generations {
     leaving: Vec<Leaving>,
     /// Threads of workers that have gone; they end with their last connection.
     retired: Vec<JoinHandle<()>>,
-    has_ended: bool,
+    /// When what is left is cut, once nothing is served any more.
+    ends: Option<SystemTime>,
 }
 
 /// A listener that is served.
@@ -53,13 +54,14 @@ type Relieved = (Held, Orders);
 struct Leaving {
     generation: u64,
     since: SystemTime,
+    until: SystemTime,
     held: Vec<Held>,
 }
 
 /// A listener with what its handshakes are done with.
 pub(crate) type Wanted = (Listener, Option<Arc<rustls::ServerConfig>>);
 
-/// A next generation, ready: its sockets are bound and its workers started.
+/// A next generation, ready: its sockets are bound, but for listening, and its workers started.
 pub(crate) struct Plan {
     wanted: Vec<Wanted>,
     sockets: Planned,
@@ -77,6 +79,16 @@ pub(crate) struct Turnover {
     pub(crate) removed: Vec<Name>,
     /// When it is over, whoever connects finds the new generation.
     pub(crate) handover: Outcome,
+}
+
+impl Plan {
+    /// Listens on new addresses: the last thing that can fail.
+    ///
+    /// # Errors
+    /// [`Fault::Bind`].
+    pub(crate) fn listen(&self) -> Result<(), Fault> {
+        self.sockets.listen()
+    }
 }
 
 impl Turnover {
@@ -102,7 +114,7 @@ impl Generations {
             crew: Vec::new(),
             leaving: Vec::new(),
             retired: Vec::new(),
-            has_ended: false,
+            ends: None,
         }
     }
 
@@ -117,7 +129,7 @@ impl Generations {
         outside: &mut Vec<TcpListener>,
         shared: &Arc<Shared>,
     ) -> Result<Plan, Fault> {
-        if self.has_ended {
+        if self.has_ended() {
             return Err(Fault::Draining);
         }
         let listeners: Vec<Listener> = wanted.iter().map(|(one, _)| one.clone()).collect();
@@ -152,7 +164,7 @@ impl Generations {
         wall: SystemTime,
     ) -> Turnover {
         let (handing, handed, outcome) = handover();
-        if self.has_ended {
+        if self.has_ended() {
             return Turnover::nothing(outcome);
         }
         let crew_before = self.crew.len();
@@ -183,6 +195,7 @@ impl Generations {
                 self.leaving.push(Leaving {
                     generation: self.number,
                     since: wall,
+                    until: wall + drain,
                     held,
                 });
             }
@@ -280,13 +293,23 @@ impl Generations {
     }
 
     /// Nothing is served any more; idle connections are listened to no longer than they must be.
-    pub(crate) fn end(&mut self, drain: Duration, now: Instant) {
+    pub(crate) fn end(&mut self, drain: Duration, now: Instant, wall: SystemTime) {
         let leave = Leave {
             idle_until: now,
             ends: now + drain,
         };
+        for leaving in &mut self.leaving {
+            leaving.until = leaving.until.min(wall + drain);
+            for held in &leaving.held {
+                held.is_told(Orders {
+                    leave: Some(leave),
+                    ..Orders::default()
+                });
+            }
+        }
         let sockets = std::mem::take(&mut self.sockets);
         let workers = self.crew.len();
+        let mut last = Vec::new();
         for (number, man) in std::mem::take(&mut self.crew).into_iter().enumerate() {
             let (posts, thread) = man.retires();
             for held in posts {
@@ -301,22 +324,28 @@ impl Generations {
                     leave: Some(leave),
                     ..Orders::default()
                 });
+                last.push(held);
             }
             self.retired.push(thread);
         }
-        for held in self.leaving.iter().flat_map(|one| &one.held) {
-            held.is_told(Orders {
-                leave: Some(leave),
-                ..Orders::default()
-            });
-        }
+        self.leaving.push(Leaving {
+            generation: self.number,
+            since: wall,
+            until: wall + drain,
+            held: last,
+        });
         self.served.clear();
-        self.has_ended = true;
+        self.ends = Some(wall + drain);
     }
 
     /// Whether nothing is served any more.
     pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended
+        self.ends.is_some()
+    }
+
+    /// When what is left is cut, if nothing is served any more.
+    pub(crate) fn ends(&self) -> Option<SystemTime> {
+        self.ends
     }
 
     /// The threads of all workers, which end with their last connection.
@@ -423,6 +452,7 @@ impl Generations {
         let view = |one: &Leaving| DrainingView {
             generation: one.generation,
             since: one.since,
+            until: one.until,
             connections: one.held.iter().map(Held::connections).sum(),
         };
         self.leaving.iter().map(view).collect()

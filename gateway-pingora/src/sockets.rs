@@ -2,7 +2,10 @@
 //! port, and never closed while the address is served, because closing one resets whoever waits in
 //! its queue.
 //!
-//! Source: RUNTIME §1; adr/0035.
+//! What is planned is bound and does not listen: a plan may come to nothing, and whoever had connected
+//! meanwhile would be reset.
+//!
+//! Source: RUNTIME §1; adr/0035, adr/0043.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -64,10 +67,14 @@ pub(crate) struct Sockets(BTreeMap<Key, Bound>);
 /// What is to be served next on one address.
 #[derive(Debug)]
 struct Asked {
+    /// The listener that asks first.
+    listener: Name,
     addr: SocketAddr,
     backlog: i32,
     /// The sockets there are not yet.
     missing: Vec<TcpListener>,
+    /// Nobody of ours serves the address, nor one that it lies within.
+    is_new: bool,
 }
 
 /// The addresses that are to be served next, with the sockets they lack. It shares none with those
@@ -79,9 +86,8 @@ impl Sockets {
     /// Binds for these listeners what they lack: new addresses, and more sockets on those there are.
     ///
     /// Sockets from outside take the place of new ones on their address. Nothing is changed in
-    /// `self`; dropping the result closes what was opened for it. Where something is served already
-    /// nobody is taken from it: the kernel spreads connections over all sockets that listen, and nobody
-    /// accepts on these before the plan is carried out.
+    /// `self`; dropping the result closes what was opened for it. Nobody can connect to what is bound
+    /// here, and nobody else can have it.
     ///
     /// # Errors
     /// [`Fault::Bind`] names the listener.
@@ -114,8 +120,8 @@ impl Sockets {
             let missing = asked.missing.into_iter().map(Arc::new);
             let mut sockets: Vec<_> = there.into_iter().flatten().chain(missing).collect();
             sockets.retain(|socket| {
-                let listens = SockRef::from(&**socket).listen(asked.backlog);
-                // The address was ours when it was bound, so this is somebody who wants to share it.
+                let listens = listen(socket, asked.backlog);
+                // New addresses listen already, and the others are ours.
                 if let Err(error) = &listens {
                     tracing::error!(addr = %asked.addr, %error, "cannot listen");
                 }
@@ -172,15 +178,12 @@ impl Sockets {
         while there.len() + missing.len() < workers && may_share {
             missing.push(bind(addr, key.v6only)?.into());
         }
-        if !self.is_ours(addr) {
-            for socket in &missing {
-                SockRef::from(socket).listen(backlog)?;
-            }
-        }
         Ok(Asked {
+            listener: Arc::clone(&listener.name),
             addr,
             backlog,
             missing,
+            is_new: !self.is_ours(addr),
         })
     }
 
@@ -216,11 +219,34 @@ impl Sockets {
     }
 }
 
+impl Planned {
+    /// Listens on the addresses that nobody of ours serves. From here on clients wait in the queue, so
+    /// it comes right before the plan is carried out.
+    ///
+    /// # Errors
+    /// [`Fault::Bind`], when somebody has come to listen there after all.
+    pub(crate) fn listen(&self) -> Result<(), Fault> {
+        for asked in self.0.values().filter(|asked| asked.is_new) {
+            for socket in &asked.missing {
+                listen(socket, asked.backlog).map_err(|source| Fault::Bind {
+                    listener: Arc::clone(&asked.listener),
+                    addr: asked.addr,
+                    source,
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Makes sure that nobody else is on an address, not even somebody who would share it; gives the
 /// port that the system picks for port 0.
 fn alone(key: &Key) -> io::Result<SocketAddr> {
     let socket = open(key.addr, key.v6only)?;
     socket.bind(&key.addr.into())?;
+    // Somebody who has bound it and does not listen yet is in the way of this only. Best effort: without
+    // the filter, who comes right now is reset.
+    let _ = socket.attach_filter(&NOBODY_NEW);
     socket.listen(1)?;
     Ok(socket.local_addr()?.as_socket().unwrap_or(key.addr))
 }
@@ -229,7 +255,16 @@ fn bind(addr: SocketAddr, v6only: bool) -> io::Result<Socket> {
     let socket = open(addr, v6only)?;
     socket.set_reuse_port(true)?;
     socket.bind(&addr.into())?;
+    // It was allowed to come to an address with connections of before on it. A socket that does not
+    // listen keeps others off its address only as long as it allows nobody else the same.
+    socket.set_reuse_address(false)?;
     Ok(socket)
+}
+
+fn listen(socket: &TcpListener, backlog: i32) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    socket.set_reuse_address(true)?;
+    socket.listen(backlog)
 }
 
 fn open(addr: SocketAddr, v6only: bool) -> io::Result<Socket> {
@@ -252,7 +287,7 @@ mod tests {
 
     fn prepared(from: &Sockets, addr: SocketAddr, workers: usize) -> Result<Sockets, Fault> {
         let planned = from.prepare(&[listener(addr)], workers, &mut Vec::new());
-        planned.map(|planned| from.with(planned))
+        planned.and_then(|planned| planned.listen().map(|()| from.with(planned)))
     }
 
     fn on(sockets: &Sockets, addr: SocketAddr) -> &Bound {
@@ -273,6 +308,70 @@ mod tests {
             assert_eq!(socket.local_addr().unwrap(), bound.addr);
         }
         let refused = prepared(&Sockets::default(), bound.addr, 1).unwrap_err();
+        assert!(refused.to_string().contains("in use"), "{refused}");
+    }
+
+    #[test]
+    fn what_listens_is_shared_by_us_alone_and_goes_to_no_child() {
+        use std::os::fd::AsRawFd;
+        let ours = prepared(&Sockets::default(), any(), 2).unwrap();
+        for socket in &on(&ours, any()).sockets {
+            let seen = SockRef::from(&**socket);
+            assert!(seen.is_listener().unwrap());
+            assert!(seen.reuse_address().unwrap() && seen.reuse_port().unwrap());
+            let info = format!("/proc/self/fdinfo/{}", socket.as_raw_fd());
+            let info = std::fs::read_to_string(info).unwrap();
+            let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+            let flags = u32::from_str_radix(flags.unwrap().trim(), 8).unwrap();
+            assert_ne!(flags & 0o2_000_000, 0, "close-on-exec");
+        }
+    }
+
+    /// A socket of somebody else, as most programs bind theirs.
+    fn theirs(addr: SocketAddr) -> io::Result<TcpListener> {
+        TcpListener::bind(addr)
+    }
+
+    #[test]
+    fn what_is_planned_on_a_new_address_takes_nobody_and_nobody_takes_it() {
+        let addr = prepared(&Sockets::default(), any(), 1);
+        let addr = on(&addr.unwrap(), any()).addr;
+        let none = Sockets::default();
+        let plan = none.prepare(&[listener(addr)], 3, &mut Vec::new()).unwrap();
+
+        let refused = std::net::TcpStream::connect(addr).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        assert!(theirs(addr).is_err());
+        // Nor another gateway, which is at the same.
+        assert!(none.prepare(&[listener(addr)], 3, &mut Vec::new()).is_err());
+        plan.listen().unwrap();
+        let _client = std::net::TcpStream::connect(addr).unwrap();
+        let ours = none.with(plan);
+        let sockets = on(&ours, addr).sockets.iter();
+        assert_eq!(sockets.filter(|one| one.accept().is_ok()).count(), 1);
+    }
+
+    #[test]
+    fn who_has_come_to_listen_meanwhile_is_told_with_the_listener() {
+        let free = prepared(&Sockets::default(), any(), 1).unwrap();
+        let addr = on(&free, any()).addr;
+        drop(free);
+        let none = Sockets::default();
+        let plan = none.prepare(&[listener(addr)], 1, &mut Vec::new()).unwrap();
+        for asked in plan.0.values() {
+            // As if somebody came between two of our steps.
+            SockRef::from(&asked.missing[0])
+                .set_reuse_address(true)
+                .unwrap();
+        }
+        let _theirs = theirs(addr).unwrap();
+
+        let refused = plan.listen().unwrap_err();
+
+        let Fault::Bind { listener, .. } = &refused else {
+            panic!("{refused}");
+        };
+        assert_eq!(&**listener, "a");
         assert!(refused.to_string().contains("in use"), "{refused}");
     }
 

@@ -21,6 +21,8 @@ pub struct DataPlane {
     pub listeners: Vec<ListenerView>,
     /// Generations that still have connections, the oldest first.
     pub draining: Vec<DrainingView>,
+    /// When what is left is cut, once the end has begun; nothing is served then.
+    pub ends: Option<SystemTime>,
 }
 
 /// A listener.
@@ -47,6 +49,8 @@ pub struct DrainingView {
     pub generation: u64,
     /// Since when it drains.
     pub since: SystemTime,
+    /// When those that are left are cut.
+    pub until: SystemTime,
     /// Its connections open.
     pub connections: u32,
 }

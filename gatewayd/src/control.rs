@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
@@ -27,6 +28,7 @@ mod calls_config;
 mod calls_runtime;
 mod connection;
 mod convert;
+mod end;
 mod refusal;
 mod socket;
 mod tls;
@@ -34,6 +36,7 @@ mod watch;
 
 use admission::Admission;
 use connection::{Connection, Listener};
+use end::{End, Ends};
 use socket::Socket;
 
 /// What keeps the interface from being there.
@@ -64,8 +67,15 @@ pub(crate) enum NotBound {
 
 /// The interface; gone when this is.
 pub(crate) struct Control {
-    runtime: Option<Runtime>,
+    running: Option<Running>,
     _sockets: Vec<Socket>,
+}
+
+/// Whoever answers.
+struct Running {
+    runtime: Runtime,
+    answers: JoinHandle<()>,
+    ends: Ends,
 }
 
 /// The interface before anybody is heard.
@@ -76,6 +86,8 @@ pub(crate) struct Bound {
 
 /// A call may take so long; what it began goes on to its end.
 const CALL: Duration = Duration::from_secs(90);
+/// How long calls under way may take to be answered, and watchers to hear of it, when all ends.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 /// Calls at once on one connection.
 const CALLS: u32 = 32;
 /// A peer that is silent for so long is asked whether it is there.
@@ -106,11 +118,15 @@ impl Control {
         })
     }
 
-    /// Answers nobody any more.
+    /// Answers nobody any more, after those who have asked. Blocks for a moment at most.
     pub(crate) fn ends(mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        let Some(running) = self.running.take() else {
+            return;
+        };
+        running.ends.come();
+        let answers = async { tokio::time::timeout(LAST_WORDS, running.answers).await };
+        let _ = running.runtime.block_on(answers);
+        running.runtime.shutdown_background();
     }
 }
 
@@ -122,7 +138,7 @@ impl Bound {
     pub(crate) fn serve(self, reload: &Arc<Reload>, ask: mpsc::Sender<()>) -> io::Result<Control> {
         if self.listeners.is_empty() {
             return Ok(Control {
-                runtime: None,
+                running: None,
                 _sockets: Vec::new(),
             });
         }
@@ -139,10 +155,16 @@ impl Bound {
             tokio::spawn(accepting);
             sockets.extend(socket);
         }
-        tokio::spawn(answer(Arc::clone(reload), self.admission, incoming, ask));
+        let (ends, end) = end::pair();
+        let calls = answer(Arc::clone(reload), self.admission, incoming, (ask, end));
+        let answers = tokio::spawn(calls);
         drop(guard);
         Ok(Control {
-            runtime: Some(runtime),
+            running: Some(Running {
+                runtime,
+                answers,
+                ends,
+            }),
             _sockets: sockets,
         })
     }
@@ -152,10 +174,10 @@ async fn answer(
     reload: Arc<Reload>,
     admission: Arc<Admission>,
     incoming: mpsc::Receiver<io::Result<Connection>>,
-    ask: mpsc::Sender<()>,
+    (ask, mut end): (mpsc::Sender<()>, End),
 ) {
     let (health, health_service) = tonic_health::server::health_reporter();
-    let watched = watch::start(Arc::clone(&reload), health);
+    let watched = watch::start(Arc::clone(&reload), health, end.clone());
     let runtime = calls_runtime::Calls {
         reload: Arc::clone(&reload),
         admission,
@@ -178,7 +200,9 @@ async fn answer(
         .add_optional_service(reflection().build_v1alpha().ok())
         .add_service(GatewayRuntimeServer::new(runtime).max_decoding_message_size(SMALL))
         .add_service(GatewayConfigServer::new(config).max_decoding_message_size(LARGEST))
-        .serve_with_incoming(ReceiverStream::new(incoming))
+        .serve_with_incoming_shutdown(ReceiverStream::new(incoming), async move {
+            end.comes().await;
+        })
         .await;
     if let Err(why) = served {
         tracing::error!(%why, "the interface is gone");

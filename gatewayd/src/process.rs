@@ -10,7 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use gateway_pingora::Threshold;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinError;
 
 use crate::around::Around;
 use crate::cli;
@@ -24,10 +26,10 @@ use crate::state::{Found, StateDir};
 use crate::systemd::{self, Supervisor};
 use crate::{log, render};
 
+/// From one look at the state directory to the next.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long the end waits for a change that is being refused.
 const LAST_WORD: Duration = Duration::from_secs(1);
-/// How long whoever asked for it has to hear why.
-const HEARD: Duration = Duration::from_millis(50);
 
 /// Serves what `owner` says until told to stop.
 pub(crate) fn serve(owner: Box<dyn Owner>, settings: &cli::Process) -> Exit {
@@ -103,13 +105,9 @@ fn starts(
     let control = Control::bind(&settings.addresses(), &settings.control)
         .map_err(|why| NotStarted::Otherwise(why.to_string()))?;
     let (around_it, inherited) = (Arc::clone(&around), Arc::clone(inherited));
-    let mut start = runtime.spawn_blocking(move || first.starts(&around_it, &inherited));
-    let started = runtime.block_on(async {
-        tokio::select! {
-            started = &mut start => Some(started),
-            () = signals.stop() => None,
-        }
-    });
+    let start = move |threshold: &_| first.starts(&around_it, &inherited, threshold);
+    let (ask, stop) = mpsc::channel(1);
+    let started = runtime.block_on(unless_told(&mut signals, &ask, start));
     let Some(started) = started else {
         // The nodes may be asked for longer than anybody wants to wait.
         runtime.shutdown_background();
@@ -118,7 +116,6 @@ fn starts(
     let started = started.map_err(|bug| because("a bug of ours", &bug))?;
     let reload = started.map_err(not_started)?;
     around.admin.shows(Seen::of(&reload));
-    let (ask, stop) = mpsc::channel(1);
     let control = control
         .serve(&reload, ask)
         .map_err(|why| because("nobody can be heard", &why))?;
@@ -130,6 +127,27 @@ fn starts(
         control,
         stop,
     })
+}
+
+/// Starts; `None` when the process is told to end before anybody could connect. After that the end is
+/// asked for, and is the one of a process that serves.
+async fn unless_told<T: Send + 'static>(
+    signals: &mut Signals,
+    ask: &mpsc::Sender<()>,
+    start: impl FnOnce(&Arc<Threshold>) -> T + Send + 'static,
+) -> Option<Result<T, JoinError>> {
+    let threshold = Arc::<Threshold>::default();
+    let crosses = Arc::clone(&threshold);
+    let mut started = tokio::task::spawn_blocking(move || start(&crosses));
+    tokio::select! {
+        started = &mut started => return Some(started),
+        () = signals.stop() => {}
+    }
+    if threshold.is_shut() {
+        return None;
+    }
+    let _ = ask.try_send(());
+    Some(started.await)
 }
 
 fn open(path: &Path) -> Result<(StateDir, Found), crate::state::StateError> {
@@ -178,12 +196,18 @@ async fn run(
 ) -> Exit {
     let supervisor = Arc::new(Supervisor::found());
     supervisor.is_ready(&serving(reload, "started"));
+    let hangup = Arc::new(Notify::new());
+    let hangs_up = hang_up(
+        Arc::clone(reload),
+        Arc::clone(&supervisor),
+        Arc::clone(&hangup),
+    );
+    tokio::spawn(hangs_up);
+    tokio::spawn(looks_after_state(Arc::clone(reload)));
     loop {
         tokio::select! {
             told = signals.next() => match told {
-                Told::Reload => {
-                    tokio::spawn(hang_up(Arc::clone(reload), Arc::clone(&supervisor)));
-                }
+                Told::Reload => hangup.notify_one(),
                 Told::Reopen => around.access_log.reopen(),
                 Told::Stop(_) => break,
             },
@@ -199,7 +223,6 @@ async fn run(
         let _ = tokio::task::spawn_blocking(move || last.join()).await;
         if has_asked {
             let _ = tokio::time::timeout(LAST_WORD, reload.settles()).await;
-            tokio::time::sleep(HEARD).await;
         }
     };
     let mut ended = std::pin::pin!(ended);
@@ -214,16 +237,32 @@ async fn run(
     }
 }
 
-/// The reload of a signal: a refusal is in the log, and nobody else is there to be told.
-async fn hang_up(reload: Arc<Reload>, supervisor: Arc<Supervisor>) {
-    supervisor.is_reloading();
-    let outcome = match reload.reload(Generation::WhereNeeded).await {
-        Ok(change) if change.is_unchanged => "reload unchanged",
-        Ok(_) => "reload applied",
-        Err(_) => "reload refused",
-    };
-    if !reload.is_draining() {
+/// The reloads of signals, one after the other: a refusal is in the log, and nobody else is there to be
+/// told. Signals that come during one are one reload after it, which reads what is there then; systemd
+/// takes `READY` for the end of the reload it was told of last, so none is told of before its turn.
+async fn hang_up(reload: Arc<Reload>, supervisor: Arc<Supervisor>, hangup: Arc<Notify>) {
+    loop {
+        hangup.notified().await;
+        supervisor.is_reloading();
+        let outcome = match reload.reload(Generation::WhereNeeded).await {
+            Ok(change) if change.is_unchanged => "reload unchanged",
+            Ok(_) => "reload applied",
+            Err(_) => "reload refused",
+        };
+        if reload.is_draining() {
+            return;
+        }
         supervisor.is_ready(&serving(&reload, outcome));
+    }
+}
+
+/// Looks whether the state directory is where it was, where there is one.
+async fn looks_after_state(reload: Arc<Reload>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let it = Arc::clone(&reload);
+        // A disk may take its time.
+        let _ = tokio::task::spawn_blocking(move || it.looks_after_state()).await;
     }
 }
 

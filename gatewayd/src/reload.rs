@@ -34,7 +34,7 @@ mod took;
 pub(crate) use first::Start;
 pub(crate) use owner::{Applied, Owner, Said, Who, Written};
 pub(crate) use refused::{Findings, Refused};
-pub(crate) use status::{Active, Change, Event, Refusal, Status};
+pub(crate) use status::{Active, Change, Ending, Event, Refusal, Status};
 
 /// How long a change waits for the one before it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -307,15 +307,15 @@ impl Reload {
         };
         let before = self.status().active.clone();
         let is_unchanged = before.number > 0 && loaded.snapshot.hash() == before.hash;
-        let number = match is_unchanged {
-            true => before.number,
-            false => turn.last + 1,
-        };
+        let known = is_unchanged.then_some(before.number);
+        let number = known.unwrap_or(turn.last + 1);
         let snapshot = Arc::new(loaded.snapshot.clone().with_number(number));
         let mut took = next.said.took;
         let (prepared, around) = self.prepare(&snapshot, &loaded, &sources)?;
         took.ends("prepare");
         let _turning = self.before_the_end()?;
+        let listens = prepared.listen();
+        listens.map_err(|fault| Refused::of_fault(fault, &loaded, &sources))?;
         let at = clock::wall();
         if !is_unchanged || self.is_kept_otherwise(number, text.as_deref()) {
             let (hash, text) = (snapshot.hash().to_owned(), text.unwrap_or_default());
@@ -425,6 +425,18 @@ impl Reload {
             tracing::error!(why, "what was told is not kept");
         }
         self.status().not_remembered = why;
+    }
+
+    /// Says when the state directory is not where it was any more, and when it is again.
+    pub(crate) fn looks_after_state(&self) {
+        let looked = self.state.as_ref().map(StateDir::is_at_home);
+        let away = looked.and_then(Result::err).map(|why| why.to_string());
+        let was = std::mem::replace(&mut self.status().away, away.clone());
+        match (&was, &away) {
+            (None, Some(why)) => tracing::error!(why, "the state directory is not where it was"),
+            (Some(_), None) => tracing::info!("the state directory is where it was"),
+            (None, None) | (Some(_), Some(_)) => {}
+        }
     }
 
     fn served(&self, change: Change) -> Change {

@@ -41,6 +41,8 @@ const SNAPSHOTS: &str = "snapshots";
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
+    /// Device and number of the directory, which is held as long as this is.
+    home: (u64, u64),
     /// The directory itself: its lock keeps other processes out, the mutex other threads.
     turn: Mutex<File>,
 }
@@ -108,7 +110,7 @@ pub(crate) enum StateError {
     #[error("`{number}-{hash}` cannot name a snapshot")]
     Name { number: u64, hash: String },
     /// Somebody else's directory has its name, or none.
-    #[error("{} is no longer the state directory that was opened", path.display())]
+    #[error("{} is no longer the state directory that was opened: nothing is kept until it is there again, or the process is started again", path.display())]
     Replaced { path: PathBuf },
     /// Numbers rise.
     #[error("snapshot {number} cannot be kept after snapshot {last}")]
@@ -130,9 +132,15 @@ impl StateDir {
     /// # Errors
     /// When it cannot be used at all: damaged files are not an error.
     pub(crate) fn open(path: &Path) -> Result<(Self, Found), StateError> {
+        let held = hold(path)?;
+        let refused = |why| StateError::Directory {
+            path: path.to_owned(),
+            why,
+        };
         let state = Self {
             path: path.to_owned(),
-            turn: Mutex::new(hold(path)?),
+            home: place(&held.metadata().map_err(refused)?),
+            turn: Mutex::new(held),
         };
         let mut yard = Yard::of(path);
         let shelf = state.path.join(SNAPSHOTS);
@@ -173,7 +181,7 @@ impl StateDir {
         named?;
         shelf::prune(&shelf, &name);
         drop(turn);
-        Ok(())
+        self.is_at_home()
     }
 
     /// The kept snapshots, newest first; damaged ones are set aside, and said to be in the log.
@@ -204,7 +212,7 @@ impl StateDir {
         let turn = self.turn_at_home()?;
         let written = shelf::write(&self.path, OVERRIDES, &seal(OVERRIDES, &json));
         drop(turn);
-        written
+        written.and_then(|()| self.is_at_home())
     }
 
     /// Where it is.
@@ -216,18 +224,24 @@ impl StateDir {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The turn, if the path still leads to the directory that is locked: whatever else is there may be
+    /// Whether the path still leads to the directory that is locked: whatever else is there may be
     /// another process's.
-    fn turn_at_home(&self) -> Result<MutexGuard<'_, File>, StateError> {
-        let turn = self.turn();
-        let is = |found: io::Result<fs::Metadata>| found.map(|one| (one.dev(), one.ino())).ok();
-        let held = is(turn.metadata());
-        match held.is_some() && held == is(fs::metadata(&self.path)) {
-            true => Ok(turn),
-            false => Err(StateError::Replaced {
+    ///
+    /// # Errors
+    /// [`StateError::Replaced`].
+    pub(crate) fn is_at_home(&self) -> Result<(), StateError> {
+        match fs::metadata(&self.path) {
+            Ok(found) if place(&found) == self.home => Ok(()),
+            Ok(_) | Err(_) => Err(StateError::Replaced {
                 path: self.path.clone(),
             }),
         }
+    }
+
+    /// The turn, if there is anything to be done with it.
+    fn turn_at_home(&self) -> Result<MutexGuard<'_, File>, StateError> {
+        let turn = self.turn();
+        self.is_at_home().map(|()| turn)
     }
 
     /// Which of the intact snapshots, newest first, is the last good one.
@@ -295,6 +309,10 @@ impl Drop for StateDir {
         // By name: a child that is just being started still shares the descriptor.
         let _ = self.turn().unlock();
     }
+}
+
+fn place(of: &fs::Metadata) -> (u64, u64) {
+    (of.dev(), of.ino())
 }
 
 /// Makes the directory if need be, and keeps every other process out of it.

@@ -286,24 +286,45 @@ fn the_level_of_the_log_follows_a_reload() {
     let cluster = Cluster::of(&["a"]);
     let house = House::before(&cluster);
     cluster["a"].says_serving(false);
-    let at = |level: &str| {
-        let text = format!("{}[logs]\nlevel = \"{level}\"\n", house.text);
+    let at = |level: &str, access: &str| {
+        let text = format!(
+            "{}[logs]\nlevel = \"{level}\"\naccess = \"./{access}\"\n",
+            house.text
+        );
         fs::write(house.path("gateway.toml"), text).unwrap();
         house.door.signal(Signal::SIGHUP);
     };
-    at("debug");
+    let says = |what: &str| house.door.log().saying(what).len();
+    let marks = |mark: usize| {
+        fs::write(house.path("gateway.toml"), "nonsense").unwrap();
+        house.door.signal(Signal::SIGHUP);
+        wait::until("a refusal", wait::SOON, || says("reload: refused") == mark);
+    };
+    let is_probed = |times: usize| {
+        let before = cluster["a"].probes().len();
+        wait::until("the next probes", wait::EVENTUALLY, || {
+            cluster["a"].probes().len() >= before + times
+        });
+    };
+    at("debug", "one.log");
     let said = house.door.log().waits_for("probe failed", |_| true);
     assert_eq!(said.text("pool"), "shop");
-    // From `error` on an applied reload is not said; the one that brings `info` back is.
-    at("error");
-    wait::until("no more of it", wait::EVENTUALLY, || {
-        let before = house.door.log().saying("probe failed").len();
-        std::thread::sleep(std::time::Duration::from_millis(2100));
-        house.door.log().saying("probe failed").len() == before
+    // From `error` on an applied reload is not said. What it opens says that it is under way, and a
+    // refusal after it that it is done.
+    at("error", "error.log");
+    wait::until("the reload", wait::SOON, || {
+        house.path("error.log").exists()
     });
-    let before = house.door.log().saying("reload: applied").len();
-    at("info");
+    marks(1);
+    is_probed(1);
+    let before = says("probe failed");
+    // The first two of these have ended, and what was said of them stands before the next mark.
+    is_probed(3);
+    marks(2);
+    assert_eq!(says("probe failed"), before);
+    let before = says("reload: applied");
+    at("info", "error.log");
     wait::until("info again", wait::SOON, || {
-        house.door.log().saying("reload: applied").len() > before
+        says("reload: applied") > before
     });
 }

@@ -343,7 +343,8 @@ fn who_watches_is_told_what_changes() {
     says(&told.tells(&["drain", "shop/a"]), 0, "drained");
     told.writes("[drian]\n");
     says(&told.tells(&["reload"]), 1, "G0002");
-    for what in ["\"overrides\":{", "\"refused\":{"] {
+    cluster["b"].says_serving(false);
+    for what in ["\"overrides\":{", "\"refused\":{", "\"rotation\":{"] {
         wait::until(what, wait::SOON, || {
             watching.all().iter().any(|line| line.contains(what))
         });

@@ -236,6 +236,24 @@ fn a_node_given_by_name_is_found_at_whichever_address_answers() {
 }
 
 #[test]
+fn a_node_whose_name_nobody_knows_is_down_and_the_other_one_serves() {
+    let cluster = Cluster::of(&["a"]);
+    // RFC 6761 §6.4: there is no such name.
+    let door = Door::before(&cluster)
+        .flag("--upstream", "gone=node.invalid:1")
+        .switch("--insecure-no-tls")
+        .without_waiting()
+        .opens();
+    door.sees_in("a");
+
+    door.get("/schema").is(200);
+    let gone = door.node("gone");
+    assert_eq!(gone["state"], "out", "{gone}");
+    let why = gone["why"].as_str().unwrap();
+    assert!(["unreachable", "timeout"].contains(&why), "{gone}");
+}
+
+#[test]
 fn an_idle_door_before_three_nodes_is_small() {
     let cluster = Cluster::of(&["a", "b", "c"]);
     let door = Door::before(&cluster).opens();

@@ -344,6 +344,50 @@ fn who_waits_in_the_queue_while_a_listener_turns_to_clear_text_is_answered_over_
     Conversation::open(addr).asks(&get()).is(200);
 }
 
+/// The next frame of HTTP/2: type, flags and payload (RFC 9113 §4.1).
+fn frame(from: &mut impl Read) -> std::io::Result<(u8, u8, Vec<u8>)> {
+    let mut head = [0; 9];
+    from.read_exact(&mut head)?;
+    let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+    from.read_exact(&mut payload)?;
+    Ok((head[3], head[4], payload))
+}
+
+#[test]
+fn http2_is_told_to_go_before_it_is_told_which_request_was_the_last() {
+    let cluster = Cluster::of(&["a"]);
+    let reserved = Reserved::take();
+    let addr = reserved.addr();
+    let mut house = House::with(&cluster, 1, &[("front", ANY)]);
+    let (authority, encrypted) = house.may_encrypt(addr);
+    house.now_has(1, &[("front", ANY), ("side", &encrypted)]);
+    let socket = TcpStream::connect(addr).unwrap();
+    socket.set_read_timeout(Some(wait::SOON)).unwrap();
+    let trust = authority.trust();
+    let mut tls = trust.client_of("door.test", &[b"h2"], socket);
+    // RFC 9113 §3.4: the preface, and settings without any.
+    tls.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .unwrap();
+    let (settings, ..) = frame(&mut tls).unwrap();
+    assert_eq!(settings, 4);
+
+    house.now_has(1, &[("front", ANY)]);
+
+    let mut last_streams = Vec::new();
+    while let Ok((kind, flags, payload)) = frame(&mut tls) {
+        match (kind, flags & 1) {
+            (6, 0) => {
+                tls.write_all(b"\0\0\x08\x06\x01\0\0\0\0").unwrap();
+                tls.write_all(&payload).unwrap();
+            }
+            (7, _) => last_streams.push(u32::from_be_bytes(payload[..4].try_into().unwrap())),
+            _ => {}
+        }
+    }
+    // RFC 9113 §6.8: first any number, then the one that it came to.
+    assert_eq!(last_streams, [0x7fff_ffff, 0]);
+}
+
 #[test]
 fn workers_come_and_go_and_every_connection_is_answered() {
     let cluster = Cluster::of(&["a"]);

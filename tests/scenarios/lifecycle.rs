@@ -1,7 +1,8 @@
 //! Starting, reloading and stopping.
 
 use std::fs;
-use std::net::TcpListener;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use gateway_tests::clock;
 use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Node, Way};
+use gateway_tests::ports::Reserved;
 use gateway_tests::wait;
 use nix::sys::signal::{Signal, kill};
 
@@ -78,6 +80,34 @@ fn an_idle_process_stops_in_well_under_two_seconds() {
 }
 
 #[test]
+fn with_nothing_in_flight_it_ends_in_under_200_ms() {
+    let cluster = Cluster::of(&["a"]);
+    let took = (0..5).map(|_| {
+        let door = Door::before(&cluster).opens();
+        let begun = clock::now();
+        door.stops();
+        assert!(door.ends_within(wait::SOON).success());
+        begun.elapsed()
+    });
+    // Of several, because others may have the machine meanwhile.
+    let took = took.min().unwrap();
+    assert!(took < Duration::from_millis(200), "{took:?}");
+}
+
+#[test]
+fn usr2_means_nothing_yet_and_is_not_the_end() {
+    let cluster = Cluster::of(&["a"]);
+    let door = Door::before(&cluster).opens();
+
+    door.signal(Signal::SIGUSR2);
+    door.signal(Signal::SIGHUP);
+
+    let said = "reload: unchanged but for the files it names";
+    let _ = door.log().waits_for(said, |_| true);
+    door.get("/schema").is(200);
+}
+
+#[test]
 fn an_interrupt_stops_as_gracefully_as_a_term() {
     let cluster = Cluster::of(&["a"]);
     let door = Door::before(&cluster).opens();
@@ -107,18 +137,23 @@ fn a_second_request_to_stop_ends_at_once() {
 }
 
 #[test]
-fn asked_to_stop_while_it_starts_it_does_not_wait_for_nodes_that_do_not_answer() {
+fn asked_to_stop_while_it_starts_it_waits_for_no_node_and_resets_nobody() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let reserved = Reserved::take();
         let text = format!(
-            "[listeners.door]\nbind = \"127.0.0.1:0\"\n[sites.all]\nlistener = \"door\"\n\
+            "[listeners.door]\nbind = \"{}\"\n[sites.all]\nlistener = \"door\"\n\
              pool = \"late\"\n[pools.late]\nnodes = [\"{}\"]\n\
              probe = {{ timeout = \"5s\", every = \"5s\" }}\n",
+            reserved.addr(),
             silent.local_addr().unwrap()
         );
         let (mut told, mut probe) = (None, None);
         let ended = Plan::configured(&text).ends_while(|pid| {
             probe = silent.accept().ok();
+            // Nobody can connect who would be reset by the end of it.
+            let early = TcpStream::connect(reserved.addr()).map(|_| ());
+            assert_eq!(early.unwrap_err().kind(), ErrorKind::ConnectionRefused);
             kill(pid, signal).unwrap();
             told = Some(clock::now());
         });
@@ -128,10 +163,38 @@ fn asked_to_stop_while_it_starts_it_does_not_wait_for_nodes_that_do_not_answer()
     }
 }
 
+#[test]
+fn asked_to_stop_as_soon_as_it_listens_it_answers_whoever_has_connected() {
+    let cluster = Cluster::of(&["a"]);
+    for _ in 0..20 {
+        let reserved = Reserved::take();
+        let text = format!(
+            "workers = 1\n[listeners.door]\nbind = \"{}\"\n[sites.all]\nlistener = \"door\"\n\
+             pool = \"shop\"\n[pools.shop]\nnodes = [\"{}\"]\nprobe = {{ every = \"1s\" }}\n",
+            reserved.addr(),
+            cluster["a"].addr()
+        );
+        let plan = Plan::configured(&text);
+        let state = plan.path("state").to_string_lossy().into_owned();
+        let mut answer = String::new();
+        let ended = plan.flag("--state-dir", &state).ends_while(|pid| {
+            let mut client = wait::value("a connection", wait::SOON, || {
+                TcpStream::connect(reserved.addr()).ok()
+            });
+            kill(pid, Signal::SIGTERM).unwrap();
+            let request = b"GET /schema HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n";
+            client.write_all(request).unwrap();
+            let _ = client.read_to_string(&mut answer);
+        });
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
+    }
+}
+
 /// Waits until the door accepts nothing more: the sign that it has begun to stop.
 fn refuses_connections(door: &Door) {
     wait::until("no more connections", wait::SOON, || {
-        std::net::TcpStream::connect(door.addr()).is_err()
+        TcpStream::connect(door.addr()).is_err()
     });
 }
 

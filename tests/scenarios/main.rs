@@ -14,6 +14,8 @@ mod bodies;
 mod clock;
 mod connections;
 mod control;
+mod disks;
+mod ending;
 mod endpoints;
 mod faults;
 mod foreign;

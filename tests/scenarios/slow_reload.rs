@@ -2,6 +2,7 @@
 //! goes on being served as before until the reload is done, and the end does not wait for it.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::thread;
@@ -12,6 +13,7 @@ use gateway_tests::clock;
 use gateway_tests::gateway::{Door, Ended, Plan, runs};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
+use gateway_tests::ports::Reserved;
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
 
@@ -88,30 +90,70 @@ fn get() -> Request {
 
 #[test]
 fn nobody_waits_for_it_or_is_lost_while_workers_are_added() {
-    for (more, verdict) in [
-        ("", "reload: applied"),
-        ("[logs]\naccess = \"/proc/none.log\"\n", "reload: refused"),
-    ] {
+    adds_workers("", "reload: applied");
+}
+
+#[test]
+fn nobody_waits_for_it_or_is_lost_while_workers_are_added_in_vain() {
+    let nowhere = "[logs]\naccess = \"/proc/none.log\"\n";
+    adds_workers(nowhere, "reload: refused");
+}
+
+fn adds_workers(more: &str, verdict: &str) {
+    let cluster = Cluster::of(&["a"]);
+    let house = House::before(&cluster);
+
+    let _probe = house.begins(6, more);
+    let begun = clock::now();
+    let open = || Conversation::open(house.addr());
+    let late: Vec<_> = (0..40).map(|_| open()).collect();
+    for _ in 0..60 {
+        open().asks(&get()).is(200);
+    }
+
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(house.verdicts(), 0, "the reload is still under way");
+    let _ = house.door.log().waits_for(verdict, |_| true);
+    for mut one in late {
+        one.asks(&get()).is(200);
+    }
+    for _ in 0..40 {
+        open().asks(&get()).is(200);
+    }
+}
+
+#[test]
+fn on_an_address_that_is_new_nobody_waits_for_what_may_be_refused_and_nobody_else_gets_it() {
+    let (log, refused, applied) = (
+        "[logs]\naccess = \"/proc/none.log\"\n",
+        "reload: refused",
+        "reload: applied",
+    );
+    for (more, verdict) in [(log, refused), ("", applied)] {
         let cluster = Cluster::of(&["a"]);
         let house = House::before(&cluster);
+        let reserved = Reserved::take();
+        let addr = reserved.addr();
+        let side = format!(
+            "[listeners.side]\nbind = \"{addr}\"\n[sites.side]\nlistener = \"side\"\n\
+             pool = \"shop\"\n{more}"
+        );
 
-        let _probe = house.begins(6, more);
-        let begun = clock::now();
-        let open = || Conversation::open(house.addr());
-        let late: Vec<_> = (0..40).map(|_| open()).collect();
-        for _ in 0..60 {
-            open().asks(&get()).is(200);
+        let _probe = house.begins(2, &side);
+        for _ in 0..20 {
+            let why = TcpStream::connect(addr).map(|_| ()).unwrap_err().kind();
+            assert_eq!(why, ErrorKind::ConnectionRefused);
         }
-
-        let took = begun.elapsed();
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(TcpListener::bind(addr).is_err(), "it is as good as taken");
         assert_eq!(house.verdicts(), 0, "the reload is still under way");
+
         let _ = house.door.log().waits_for(verdict, |_| true);
-        for mut one in late {
-            one.asks(&get()).is(200);
-        }
-        for _ in 0..40 {
-            open().asks(&get()).is(200);
+        match verdict == applied {
+            true => {
+                Conversation::open(addr).asks(&get()).is(200);
+            }
+            false => assert!(TcpStream::connect(addr).is_err()),
         }
     }
 }

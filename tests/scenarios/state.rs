@@ -2,7 +2,7 @@
 //! over when the disk is well again.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gateway_tests::gateway::{Door, Ended, Plan, runs};
 use gateway_tests::message::Request;
@@ -15,6 +15,7 @@ use serde_json::Value;
 struct House {
     door: Door,
     state: PathBuf,
+    socket: PathBuf,
     text: String,
 }
 
@@ -32,14 +33,20 @@ impl House {
         );
         let plan = Plan::configured(&text);
         let state = plan.path("state");
-        let door = but(plan.flag("--state-dir", &state.to_string_lossy())).opens();
+        let socket = plan.path("control.sock");
+        let door = but(told(plan, &state, &socket)).opens();
         wait::until("a node in rotation", wait::SOON, || {
             door.get("/schema").status == 200
         });
         wait::until("the first snapshot kept", wait::SOON, || {
-            state.join("active").exists() && state.join("control.sock").exists()
+            state.join("active").exists() && socket.exists()
         });
-        House { door, state, text }
+        House {
+            door,
+            state,
+            socket,
+            text,
+        }
     }
 
     /// The same configuration, with another number of seconds somewhere, and more after it.
@@ -49,8 +56,8 @@ impl House {
     }
 
     fn tells(&self, words: &[&str]) -> Ended {
-        let state = self.state.to_string_lossy();
-        runs(&[words, &["--state-dir", &state]].concat())
+        let at = format!("unix:{}", self.socket.display());
+        runs(&[words, &["--control", &at]].concat())
     }
 
     fn reloads(&self) {
@@ -70,6 +77,13 @@ impl House {
         let all: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
         all.join("; ")
     }
+}
+
+/// With this state directory, and a socket that does not go with it.
+fn told(plan: Plan, state: &Path, socket: &Path) -> Plan {
+    let at = format!("unix:{}", socket.display());
+    plan.flag("--state-dir", &state.to_string_lossy())
+        .flag("--control", &at)
 }
 
 #[test]
@@ -158,9 +172,7 @@ fn the_interface_refuses_what_it_cannot_keep_and_takes_it_when_it_can() {
     house.door.stops();
     house.door.ends_within(wait::SOON);
     let plan = Plan::bare().instead(&["run", "--config", "api"]);
-    let door = plan
-        .flag("--state-dir", &house.state.to_string_lossy())
-        .opens();
+    let door = told(plan, &house.state, &house.socket).opens();
     let house = House { door, ..house };
     let before = house.status();
 
@@ -182,4 +194,39 @@ fn the_interface_refuses_what_it_cannot_keep_and_takes_it_when_it_can() {
     let said = house.tells(&["rollback", "1"]);
     assert_eq!(said.status.code(), Some(0), "{}", said.stderr);
     house.door.get("/schema").is(200);
+}
+
+#[test]
+fn a_directory_that_has_gone_is_said_and_not_missed_and_nobody_elses_is_written_into() {
+    let cluster = Cluster::of(&["a"]);
+    let house = House::before(&cluster);
+    assert_eq!(house.degraded(), "", "it answers once all is kept");
+    let away = house.state.with_file_name("away");
+    let says = |what: &str| house.door.log().saying(what).len();
+
+    fs::rename(&house.state, &away).unwrap();
+    let gone = "the state directory is not where it was";
+    let said = house.door.log().waits_for(gone, |_| true);
+    assert!(said.text("why").contains("no longer the state directory"));
+    assert!(house.degraded().contains("no longer the state directory"));
+    // Of another process, for all we know.
+    let shelf = house.state.join("snapshots");
+    fs::create_dir_all(&shelf).unwrap();
+    house.writes(7, "");
+    house.reloads();
+    assert_eq!(house.status()["snapshot"]["number"], 2);
+    assert!(house.degraded().contains("no longer the state directory"));
+    assert_eq!(fs::read_dir(&house.state).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&shelf).unwrap().count(), 0);
+    house.door.get("/schema").is(200);
+
+    fs::remove_dir_all(&house.state).unwrap();
+    fs::rename(&away, &house.state).unwrap();
+    wait::until("it is there again", wait::SOON, || {
+        says("the state directory is where it was") == 1
+    });
+    house.reloads();
+    assert_eq!(house.degraded(), "");
+    let kept = house.tells(&["snapshots"]).stdout;
+    assert!(kept.contains("*  2"), "{kept}");
 }

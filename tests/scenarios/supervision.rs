@@ -89,6 +89,46 @@ fn a_reload_that_is_refused_ends_as_well() {
 }
 
 #[test]
+fn hangups_during_a_reload_are_told_as_one_after_it() {
+    let supervisor = Supervisor::at_a_path();
+    let door = watched(&supervisor).opens();
+    assert_eq!(supervisor.hears()[0], "READY=1");
+    // A pool that has nobody in rotation waits for its first node.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = silent.local_addr().unwrap();
+    let slow = MINIMAL.replace("127.0.0.1:1\"", &format!("{at}\""));
+    let slow = slow.replace("every = \"10s\"", "every = \"10s\", timeout = \"8s\"");
+    let file = door.scratch().path().join("gateway.toml");
+    fs::write(&file, slow).unwrap();
+    door.signal(Signal::SIGHUP);
+    assert_eq!(supervisor.hears()[0], "RELOADING=1");
+    let (probe, _) = silent.accept().unwrap();
+
+    fs::write(&file, MINIMAL.replace(":1\"", ":2\"")).unwrap();
+    for _ in 0..3 {
+        door.signal(Signal::SIGHUP);
+    }
+    wait::stays("none is told of", Duration::from_millis(200), || {
+        supervisor.heard_all()
+    });
+    drop(probe);
+
+    let first = supervisor.hears();
+    assert_eq!(first[0], "READY=1");
+    assert!(first[1].contains("reload applied"), "{first:?}");
+    let begun = supervisor.hears();
+    assert_eq!(begun[0], "RELOADING=1", "{begun:?}");
+    let ended = supervisor.hears();
+    assert_eq!(ended[0], "READY=1");
+    assert!(ended[1].contains("reload applied"), "{ended:?}");
+    wait::stays("no more", Duration::from_millis(200), || {
+        supervisor.heard_all()
+    });
+    let ready = door.get("/ready").json();
+    assert_eq!(ready["upstreams"][0]["addr"], "127.0.0.1:2");
+}
+
+#[test]
 fn a_watchdog_hears_twice_as_often_as_it_asks_to() {
     let supervisor = Supervisor::at_a_path();
     let _door = watched(&supervisor)

@@ -180,6 +180,29 @@ fn trace_says_what_the_data_plane_does() {
 }
 
 #[test]
+fn a_body_that_is_announced_too_long_is_told_of_as_it_is_refused() {
+    let asked = Asked::opens();
+    for (length, is_refused) in [("1073741825", true), ("1073741824", false)] {
+        let told = asked.trace(("POST", "/shop/one"), &[("Content-Length", length)]);
+        let head =
+            format!("POST /shop/one HTTP/1.1\r\nHost: d\r\nContent-Length: {length}\r\n\r\n");
+        let mut client = asked.door.connect();
+        client.says(&head);
+        match is_refused {
+            true => {
+                assert_eq!(told["status"], 413, "{told}");
+                assert_eq!(told["taken"]["route"], "one");
+                client.hears().is(413);
+            }
+            false => {
+                assert_eq!(told.get("status"), None, "{told}");
+                assert!(client.is_silent_for(std::time::Duration::from_millis(100)));
+            }
+        }
+    }
+}
+
+#[test]
 fn trace_says_what_a_front_door_does() {
     let cluster = Cluster::of(&["a", "b"]);
     let node = |one: &Node| format!("{} = \"{}\"\n", one.name(), one.addr());

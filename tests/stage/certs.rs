@@ -125,9 +125,21 @@ impl Trust {
         name: &str,
         socket: TcpStream,
     ) -> StreamOwned<ClientConnection, TcpStream> {
-        let config = Arc::new(self.config());
-        let connection = ClientConnection::new(config, Self::name(name)).expect("a client");
-        StreamOwned::new(connection, socket)
+        self.client_of(name, &[], socket)
+    }
+
+    /// The same; offers these protocols.
+    #[must_use]
+    pub fn client_of(
+        &self,
+        name: &str,
+        protocols: &[&[u8]],
+        socket: TcpStream,
+    ) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut config = self.config();
+        config.alpn_protocols = protocols.iter().map(|one| one.to_vec()).collect();
+        let client = ClientConnection::new(Arc::new(config), Self::name(name));
+        StreamOwned::new(client.expect("a client"), socket)
     }
 
     pub(crate) fn config(&self) -> ClientConfig {

@@ -17,6 +17,7 @@ pub mod certs;
 pub mod client;
 pub mod clock;
 pub mod curtain;
+pub mod disk;
 pub mod foreign;
 pub mod gateway;
 pub mod http2;

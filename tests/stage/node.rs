@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustls::ServerConfig;
 
 use crate::certs::Identity;
-use crate::ports::Reserved;
+use crate::ports::{self, Reserved};
 
 mod cluster;
 mod ready;
@@ -38,7 +38,8 @@ pub use way::{Framing, Reply, Way};
 pub struct Node {
     inner: Arc<Inner>,
     port: Reserved,
-    door: Mutex<Option<JoinHandle<()>>>,
+    /// What listens, and who accepts there.
+    door: Mutex<Option<(Arc<TcpListener>, JoinHandle<()>)>>,
 }
 
 #[derive(Debug)]
@@ -100,11 +101,11 @@ impl Node {
 
     /// Refuses new connections; those that exist are served.
     pub fn refuses(&self) {
-        let Some(thread) = lock(&self.door).take() else {
+        let Some((socket, thread)) = lock(&self.door).take() else {
             return;
         };
         self.inner.is_open.store(false, Ordering::SeqCst);
-        drop(TcpStream::connect(self.addr()));
+        ports::listens_no_more(&socket);
         let _ = thread.join();
     }
 
@@ -114,8 +115,10 @@ impl Node {
         if door.is_none() {
             let listener = self.port.listen().expect("our own port");
             self.inner.is_open.store(true, Ordering::SeqCst);
-            let inner = Arc::clone(&self.inner);
-            *door = Some(thread::spawn(move || accept(&inner, &listener)));
+            let (inner, socket) = (Arc::clone(&self.inner), Arc::new(listener));
+            let accepts_on = Arc::clone(&socket);
+            let thread = thread::spawn(move || accept(&inner, &accepts_on));
+            *door = Some((socket, thread));
         }
     }
 

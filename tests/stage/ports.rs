@@ -5,9 +5,9 @@
 //! listens; a connection meanwhile is refused by the kernel.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener};
 
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 const BACKLOG: i32 = 4096;
 
@@ -55,6 +55,14 @@ impl Reserved {
         socket.listen(BACKLOG)?;
         Ok(socket.into())
     }
+}
+
+/// Ends listening on a socket, whoever else has it: a child that is just being started does, and with it
+/// alone closing our end would leave it open, and a connection made that nobody answers.
+pub fn listens_no_more(socket: &TcpListener) {
+    SockRef::from(socket)
+        .shutdown(Shutdown::Both)
+        .expect("a socket that listens");
 }
 
 fn tcp_socket() -> Socket {

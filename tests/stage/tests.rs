@@ -46,6 +46,17 @@ fn a_connection_is_kept_and_each_request_has_its_place_on_it() {
 }
 
 #[test]
+fn a_port_is_left_also_while_somebody_else_still_has_its_socket() {
+    let reserved = ports::Reserved::take();
+    let socket = reserved.listen().unwrap();
+    let of_a_child = socket.try_clone().unwrap();
+    ports::listens_no_more(&socket);
+    drop(socket);
+    assert!(std::net::TcpStream::connect(reserved.addr()).is_err());
+    drop(of_a_child);
+}
+
+#[test]
 fn a_node_that_died_refuses_until_it_comes_back() {
     let cluster = Cluster::of(&["a"]);
     let mut kept = Conversation::open(cluster["a"].addr());

@@ -10,6 +10,7 @@ mod citations;
 mod clients;
 mod clock;
 mod deny;
+mod disks;
 mod editors;
 mod generate;
 mod names;

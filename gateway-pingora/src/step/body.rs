@@ -5,8 +5,8 @@ use bytes::{Bytes, BytesMut};
 use gateway_config::model::Body;
 use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
-use http::Version;
 use http::header::{CONTENT_LENGTH, EXPECT};
+use http::{HeaderMap, Version};
 use pingora_proxy::Session;
 
 use crate::body_memory::Held;
@@ -32,13 +32,7 @@ pub(crate) async fn run(
     let (Some(admitted), Some(routed)) = (&ctx.admitted, &mut ctx.routed) else {
         return Err(Failure::NoSuchRoute);
     };
-    let announced = announced(session);
-    let limit = match routed.body {
-        Body::Buffer(limit) | Body::Stream(limit) => limit,
-    };
-    if announced.is_some_and(|length| length > limit) {
-        return Err(Failure::BodyTooLarge { limit });
-    }
+    fits(routed.body, &session.req_header().headers)?;
     let is_empty = session.is_body_empty();
     // Pingora's own limit is lifted where ours is kept, and set to ours where it reads.
     let gap = admitted.client.read_bounds().gap;
@@ -66,14 +60,21 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// The announced length. The gate, or HTTP/2 itself, has made sure that there is at most one.
-fn announced(session: &Session) -> Option<u64> {
-    session
-        .get_header(CONTENT_LENGTH)?
-        .to_str()
-        .ok()?
-        .parse()
-        .ok()
+/// Whether a body of the announced length may come by this route. The gate, or HTTP/2 itself, has made
+/// sure that at most one is announced.
+///
+/// # Errors
+/// [`Failure::BodyTooLarge`].
+pub(crate) fn fits(body: Body, fields: &HeaderMap) -> Result<(), Failure> {
+    let (Body::Buffer(limit) | Body::Stream(limit)) = body;
+    match announced(fields).is_some_and(|length| length > limit) {
+        true => Err(Failure::BodyTooLarge { limit }),
+        false => Ok(()),
+    }
+}
+
+fn announced(fields: &HeaderMap) -> Option<u64> {
+    fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// RFC 9110 §10.1.1: an expectation of an HTTP/1.0 client is ignored, and so is any other one.
@@ -121,7 +122,9 @@ async fn read(
         } else {
             if whole.is_empty() {
                 // Room for all of it at once, so that it is never copied to grow.
-                let room = announced(session).unwrap_or(0).min(limit);
+                let room = announced(&session.req_header().headers)
+                    .unwrap_or(0)
+                    .min(limit);
                 whole.reserve(usize::try_from(room).unwrap_or(0));
             }
             whole.extend_from_slice(&std::mem::take(&mut first));

@@ -5,6 +5,7 @@
 
 use crate::cli::{Count, Drain, Format, Reach, Reload, Rollback, Snapshots, Status, Stop, Workers};
 use crate::exit::Exit;
+use crate::proto::config::event::What;
 use crate::proto::{config, runtime};
 
 use super::print;
@@ -172,7 +173,16 @@ pub(super) fn status(status: &Status) -> Exit {
         let Some(mut events) = events.filter(|_| printed == Exit::Fine) else {
             return Ok(printed);
         };
-        while let Some(event) = events.message().await? {
+        // Somebody who looks while it ends has missed the word.
+        let mut is_ending = plane.ending.is_some();
+        loop {
+            let event = match events.message().await {
+                Ok(Some(event)) => event,
+                // A refusal comes from the process itself.
+                Err(status) if std::error::Error::source(&status).is_none() => return Err(status),
+                Ok(None) | Err(_) => return Ok(over(is_ending)),
+            };
+            is_ending |= matches!(event.what, Some(What::Ending(_)));
             let printed = print(&match status.format {
                 Format::Json => json::line(&event),
                 Format::Text => words::event(&event),
@@ -181,8 +191,23 @@ pub(super) fn status(status: &Status) -> Exit {
                 return Ok(printed);
             }
         }
-        Ok(Exit::Fine)
     })
+}
+
+/// What there is to say when nothing more comes.
+fn over(was_ending: bool) -> Exit {
+    match was_ending {
+        true => {
+            eprintln!("gatewayd: the process has ended");
+            Exit::Fine
+        }
+        false => {
+            eprintln!(
+                "gatewayd: no answer any more: the process is gone, and had not been told to end"
+            );
+            Exit::Usage
+        }
+    }
 }
 
 fn changed(change: Option<runtime::Change>, format: Format) -> Exit {

@@ -13,7 +13,7 @@ use crate::proto::runtime::*;
 use crate::reload::{Generation, Refused, Reload};
 
 /// Rises when something is added to the interface.
-const CONTROL_VERSION: u32 = 2;
+const CONTROL_VERSION: u32 = 3;
 
 /// What the calls are about.
 pub(super) struct Calls {
@@ -125,6 +125,7 @@ impl Calls {
             generation: one.generation,
             since: Some(convert::time(one.since)),
             connections: one.connections,
+            deadline: Some(convert::time(one.until)),
         });
         let uptime = clock::wall().duration_since(plane.started).ok();
         DataPlane {
@@ -148,6 +149,7 @@ impl Calls {
                 connections: self.admission.connections(),
                 refused_peers: self.admission.refused(),
             }),
+            ending: self.reload.ending().as_ref().map(convert::ending),
         }
     }
 }

@@ -6,7 +6,7 @@ use gateway_config::{Diagnostic, Label, Severity};
 use gateway_pingora::{ListenerView, NodeHealth, PoolView};
 
 use crate::proto::{config, runtime};
-use crate::reload::{Active, Change, Event, Findings, Refusal, Who};
+use crate::reload::{Active, Change, Ending, Event, Findings, Refusal, Who};
 use crate::state::{Kept, Overrides};
 
 pub(super) fn time(at: SystemTime) -> prost_types::Timestamp {
@@ -85,6 +85,15 @@ pub(super) fn last_error(refusal: &Refusal) -> runtime::LastError {
         at: Some(time(refusal.at)),
         message: refusal.message.clone(),
         drawn: refusal.drawn.clone(),
+        is_past: refusal.is_past,
+    }
+}
+
+pub(super) fn ending(ending: &Ending) -> runtime::Ending {
+    runtime::Ending {
+        deadline: Some(time(ending.deadline)),
+        connections: ending.connections,
+        in_flight: ending.in_flight,
     }
 }
 
@@ -170,6 +179,7 @@ pub(super) fn event(event: &Event) -> config::event::What {
     use config::event::What;
     match event {
         Event::Applied(applied) => What::Applied(change(applied)),
+        Event::Ending(end) => What::Ending(ending(end)),
         Event::Overrides(told) => What::Overrides(overrides(told)),
         Event::Refused(refusal) => What::Refused(config::Refusal {
             number: refusal.number,

@@ -16,6 +16,7 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 use super::convert;
+use super::end::End;
 use crate::clock;
 use crate::proto::config::event::What;
 use crate::proto::config::{Event, GenerationEnded, Rotation};
@@ -32,9 +33,11 @@ const SERVICES: [&str; 3] = [
     "pingora.panel.gateway.v1.GatewayRuntime",
 ];
 
-/// Where watchers get their events from.
+/// Where watchers get their events from; `None` is the last.
 #[derive(Clone)]
-pub(super) struct Watched(broadcast::Sender<Event>);
+pub(super) struct Watched(broadcast::Sender<Option<Event>>);
+
+type Events = broadcast::Sender<Option<Event>>;
 
 /// What a look saw.
 #[derive(Default)]
@@ -43,10 +46,10 @@ struct Seen {
     draining: BTreeSet<u64>,
 }
 
-/// Looks from here on.
-pub(super) fn start(reload: Arc<Reload>, health: HealthReporter) -> Watched {
+/// Looks from here on, until the end.
+pub(super) fn start(reload: Arc<Reload>, health: HealthReporter, end: End) -> Watched {
     let events = broadcast::Sender::new(WAITING);
-    tokio::spawn(look(reload, events.clone(), health));
+    tokio::spawn(look(reload, events.clone(), health, end));
     Watched(events)
 }
 
@@ -54,28 +57,32 @@ impl Watched {
     /// What changes from here on.
     pub(super) fn stream(&self) -> impl Stream<Item = Result<Event, Status>> + Send + use<> {
         let events = BroadcastStream::new(self.0.subscribe());
-        events.map(|event| {
-            Ok(match event {
-                Ok(event) => event,
-                Err(BroadcastStreamRecvError::Lagged(missed)) => now(What::Missed(missed)),
-            })
-        })
+        let events = events.map_while(|event| match event {
+            Ok(event) => event,
+            Err(BroadcastStreamRecvError::Lagged(missed)) => Some(now(What::Missed(missed))),
+        });
+        events.map(Ok)
     }
 }
 
-async fn look(reload: Arc<Reload>, events: broadcast::Sender<Event>, health: HealthReporter) {
+async fn look(reload: Arc<Reload>, events: Events, health: HealthReporter, mut end: End) {
     let mut told = reload.watch();
     let mut seen = None;
     let mut every = tokio::time::interval(EVERY);
     let mut was_ready = None;
     loop {
         tokio::select! {
+            // All that was told before the end comes before it.
+            biased;
             event = told.recv() => match event {
-                // Nobody may be watching.
-                Ok(event) => drop(events.send(now(convert::event(&event)))),
-                Err(RecvError::Lagged(missed)) => drop(events.send(now(What::Missed(missed)))),
+                Ok(event) => tell(&events, convert::event(&event)),
+                Err(RecvError::Lagged(missed)) => tell(&events, What::Missed(missed)),
                 Err(RecvError::Closed) => return,
             },
+            () = end.comes() => {
+                let _ = events.send(None);
+                return;
+            }
             _ = every.tick() => {
                 let is_ready = !reload.is_draining() && reload.status().active.number > 0;
                 if was_ready.replace(is_ready) != Some(is_ready) {
@@ -104,9 +111,9 @@ async fn report(health: &HealthReporter, is_ready: bool) {
 
 impl Seen {
     /// Looks, and tells what is otherwise than it was before.
-    fn of(reload: &Reload, before: Option<&Seen>, events: &broadcast::Sender<Event>) -> Self {
+    fn of(reload: &Reload, before: Option<&Seen>, events: &Events) -> Self {
         let mut seen = Seen::default();
-        let tell = |what: What| drop(events.send(now(what)));
+        let tell = |what: What| tell(events, what);
         for pool in reload.pools() {
             for node in pool.nodes {
                 let key = (pool.name.to_string(), node.name.to_string());
@@ -132,6 +139,11 @@ impl Seen {
         }
         seen
     }
+}
+
+/// Nobody may be watching.
+fn tell(events: &Events, what: What) {
+    let _ = events.send(Some(now(what)));
 }
 
 fn now(what: What) -> Event {

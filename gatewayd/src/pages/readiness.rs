@@ -116,6 +116,7 @@ mod tests {
             workers: 1,
             listeners: listeners.iter().map(view).collect(),
             draining: Vec::new(),
+            ends: None,
         }
     }
 

@@ -8,7 +8,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
-use super::{Refused, Reload};
+use super::{Ending, Event, Refused, Reload};
 
 impl Reload {
     /// Changes nothing any more: the process is about to end.
@@ -22,7 +22,22 @@ impl Reload {
         let turning = self.turning();
         self.engine.drain();
         drop(turning);
+        if let Some(ending) = self.ending() {
+            let _ = self.events.send(Event::Ending(ending));
+        }
         self.engine.join();
+    }
+
+    /// How far the end has come, once it has begun.
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        let plane = self.engine.data_plane();
+        let pools = self.engine.pools().into_iter();
+        let nodes = pools.flat_map(|pool| pool.nodes);
+        Some(Ending {
+            deadline: plane.ends?,
+            connections: plane.draining.iter().map(|one| one.connections).sum(),
+            in_flight: nodes.map(|node| node.in_flight).sum(),
+        })
     }
 
     /// Whether a change is under way.

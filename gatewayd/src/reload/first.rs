@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::num::NonZeroU16;
 
 use gateway_config::model::Model;
-use gateway_pingora::Options;
+use gateway_pingora::{Options, Threshold};
 
 use super::*;
 use crate::origin::Outcome;
@@ -111,6 +111,7 @@ impl First {
         mut self,
         around: &Arc<Around>,
         inherited: &[TcpListener],
+        threshold: &Arc<Threshold>,
     ) -> Result<Arc<Reload>, Refused> {
         let mut refused = Refused::NothingBefore;
         for candidate in std::mem::take(&mut self.candidates) {
@@ -132,6 +133,7 @@ impl First {
                     .iter()
                     .filter_map(|one| one.try_clone().ok())
                     .collect(),
+                threshold: Arc::clone(threshold),
             };
             match Engine::start(snapshot, options) {
                 Ok(engine) => {
@@ -196,6 +198,7 @@ impl First {
                 not_as_said: self.not_as_said,
                 not_kept,
                 not_remembered: None,
+                away: None,
                 refusal: None,
                 applied: 0,
                 unchanged: 0,

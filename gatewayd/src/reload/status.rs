@@ -21,6 +21,8 @@ pub(crate) struct Status {
     pub(crate) not_kept: Option<String>,
     /// Why what was told to the process would not outlive it.
     pub(crate) not_remembered: Option<String>,
+    /// Why nothing would be kept at this moment: the state directory is not where it was.
+    pub(crate) away: Option<String>,
     /// The last refusal.
     pub(crate) refusal: Option<Refusal>,
     /// Changes that were applied.
@@ -53,6 +55,8 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// Its findings as people read them; empty where it has none.
     pub(crate) drawn: String,
+    /// A change was applied, or found to be served already, since.
+    pub(crate) is_past: bool,
 }
 
 /// What came of a change.
@@ -70,11 +74,24 @@ pub(crate) struct Change {
     pub(crate) warnings: Findings,
 }
 
+/// The end, as far as it has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ending {
+    /// When what is left is cut.
+    pub(crate) deadline: SystemTime,
+    /// Connections open.
+    pub(crate) connections: u32,
+    /// Requests that a node has.
+    pub(crate) in_flight: u32,
+}
+
 /// Something that changed, for whoever watches.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     /// A snapshot was applied, or the same one again.
     Applied(Change),
+    /// The process ends.
+    Ending(Ending),
     /// What is told to the process, against the configuration, is otherwise.
     Overrides(Overrides),
     /// A change was refused.
@@ -88,6 +105,7 @@ impl Status {
             .iter()
             .chain(&self.not_kept)
             .chain(&self.not_remembered)
+            .chain(&self.away)
             .cloned()
             .collect()
     }
@@ -108,6 +126,9 @@ impl Status {
             true => self.unchanged += 1,
             false => self.applied += 1,
         }
+        if let Some(refusal) = &mut self.refusal {
+            refusal.is_past = true;
+        }
     }
 
     pub(super) fn refused(&mut self, refused: &Refused, at: SystemTime) -> Refusal {
@@ -116,6 +137,7 @@ impl Status {
             at,
             message: refused.to_string(),
             drawn: refused.findings().map(Findings::drawn).unwrap_or_default(),
+            is_past: false,
         };
         self.refusal = Some(refusal.clone());
         refusal

@@ -13,7 +13,9 @@ fn started() -> Arc<Reload> {
     let first = start.looks().expect("nothing to be found wrong");
     let (_guard, log) = crate::log::start();
     let around = Arc::new(Around::new(log));
-    first.starts(&around, &[]).expect("nothing to be served")
+    first
+        .starts(&around, &[], &Arc::default())
+        .expect("nothing to be served")
 }
 
 #[tokio::test(start_paused = true)]

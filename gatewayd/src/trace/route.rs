@@ -107,6 +107,10 @@ impl Traced<'_> {
         let Some(pool) = pools.find(|one| one.name == route.pool) else {
             return;
         };
+        taken.budgets = bounds::of(listener, site, route, pool);
+        if let Some(refusal) = explain::too_long(route, &asked.fields) {
+            return told.ends(refusal.status, &refusal.sentence);
+        }
         let seen = self.running.as_ref().map(|running| {
             let mut all = running.pools.iter();
             all.find(|one| one.name == pool.name)
@@ -118,7 +122,6 @@ impl Traced<'_> {
         };
         taken.request_fields = Some(fields(explain::sent(site, route, &asked.fields)));
         taken.retry = retry(explain::retries(route, pool));
-        taken.budgets = bounds::of(listener, site, route, pool);
         told.outcome = format!(
             "goes to pool `{}`{}",
             pool.name,

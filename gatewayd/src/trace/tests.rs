@@ -167,6 +167,15 @@ fn what_ends_the_way_early_says_so() {
     );
     assert_eq!(told("http://shop.example/a b").status, Some(400));
     assert_eq!(told("http://shop.example/%00").status, Some(404));
+    let announced = |length: &str| {
+        let headers = vec![header("Content-Length", length)];
+        let url = get("http://shop.example/");
+        asks(TraceRequest { headers, ..url }).unwrap()
+    };
+    let long = announced("1073741825");
+    assert_eq!(long.status, Some(413), "{long:?}");
+    assert!(long.taken.unwrap().nodes.is_empty(), "no node is asked");
+    assert_eq!(announced("1073741824").status, None);
 
     let from = |client: &str| {
         let client = client.to_owned();

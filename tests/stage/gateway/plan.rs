@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 
 use super::{Door, Ended, binary, runs_in, runs_while};
 use crate::certs::{Authority, Trust};
+use crate::disk::Disk;
 use crate::node::Cluster;
 use crate::scratch::Scratch;
 use crate::wait;
@@ -176,6 +177,17 @@ impl Plan {
     #[must_use]
     pub fn with_files_up_to(self, blocks: u32) -> Self {
         self.after_saying(&format!("trap '' XFSZ; ulimit -f {blocks}"))
+    }
+
+    /// Gives the process a disk of its own at a place, and nobody else.
+    #[must_use]
+    pub fn with_disk(mut self, disk: &Disk) -> Self {
+        self = self.after_saying(&disk.mounted());
+        let program = std::mem::replace(&mut self.program, "unshare".into());
+        let words = ["--user", "--map-root-user", "--mount"].map(Into::into);
+        self.start
+            .splice(0..0, words.into_iter().chain([program.into()]));
+        self
     }
 
     /// Starts it from a shell that has been told this.

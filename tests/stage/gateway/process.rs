@@ -138,8 +138,9 @@ pub(super) fn runs_while(
 /// A command of the binary that goes on, and what it prints.
 #[derive(Debug)]
 pub struct Followed {
-    _process: Process,
+    process: Process,
     out: Arc<Lines>,
+    err: Arc<Lines>,
 }
 
 impl Followed {
@@ -147,6 +148,24 @@ impl Followed {
     #[must_use]
     pub fn all(&self) -> Vec<String> {
         self.out.all()
+    }
+
+    /// What it has complained of so far.
+    #[must_use]
+    pub fn complains(&self) -> Vec<String> {
+        self.err.all()
+    }
+
+    /// How it ends by itself.
+    ///
+    /// # Panics
+    /// When it does not.
+    #[track_caller]
+    #[must_use]
+    pub fn ends(&self) -> ExitStatus {
+        wait::value("the end of the command", wait::SOON, || {
+            self.process.status()
+        })
     }
 }
 
@@ -159,8 +178,9 @@ pub fn follows(arguments: &[&str]) -> Followed {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     let mut child = spawn(&binary(), &arguments, Path::new("."), Stdio::null());
     let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
-    let _process = Process::new(child);
-    Followed { _process, out }
+    let err = Lines::follow(child.stderr.take().expect("a piped stderr"));
+    let process = Process::new(child);
+    Followed { process, out, err }
 }
 
 pub(super) fn spawn(

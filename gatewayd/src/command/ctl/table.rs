@@ -5,7 +5,7 @@ use comfy_table::presets::NOTHING;
 
 use super::words;
 use crate::proto::config::KeptSnapshot;
-use crate::proto::runtime::{DataPlane, Listener, Pool, UpstreamHealth, owner::Kind};
+use crate::proto::runtime::{DataPlane, LastError, Listener, Pool, UpstreamHealth, owner::Kind};
 
 /// The snapshots that are kept.
 pub(super) fn snapshots(all: &[KeptSnapshot]) -> String {
@@ -72,23 +72,26 @@ fn head(plane: &DataPlane) -> String {
     let up = length(plane.uptime.map_or(0, |up| up.seconds));
     let (generation, workers) = (plane.generation, plane.workers);
     let since = time(plane.generation_started);
+    let stands = match &plane.ending {
+        None => format!("generation {generation} with {workers} workers since {since}"),
+        Some(end) => words::ending(end),
+    };
     let mut lines = vec![
-        format!(
-            "gatewayd {version}, up {up}, generation {generation} with {workers} workers since {since}"
-        ),
+        format!("gatewayd {version}, up {up}, {stands}"),
         active(plane),
     ];
     for one in &plane.draining {
-        let (number, since) = (one.generation, time(one.since));
+        let (number, since, by) = (one.generation, time(one.since), time(one.deadline));
         let left = one.connections;
         lines.push(format!(
-            "generation {number} drains since {since}: {left} connections"
+            "generation {number} drains since {since}, until {by} at most: {left} connections"
         ));
     }
     let told = plane.overrides.iter().flat_map(words::overrides);
     lines.extend(told.map(|told| format!("told: {told}")));
     lines.extend(plane.degraded.iter().map(|why| format!("DEGRADED: {why}")));
-    if let Some(last) = &plane.last_error {
+    let stays = |last: &&LastError| !last.is_past && plane.ending.is_none();
+    if let Some(last) = plane.last_error.as_ref().filter(stays) {
         lines.push(format!("refused at {}: {}", time(last.at), last.message));
     }
     let control = plane

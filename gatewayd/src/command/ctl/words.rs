@@ -22,6 +22,7 @@ pub(super) fn event(event: &Event) -> String {
     let what = match &event.what {
         Some(What::Applied(change)) => of_change(change),
         Some(What::Refused(refusal)) => format!("refused: {}", refusal.message),
+        Some(What::Ending(end)) => ending(end),
         Some(What::GenerationEnded(ended)) => format!("generation {} has ended", ended.generation),
         Some(What::Rotation(turn)) => {
             let way = if turn.is_in { "in" } else { "out" };
@@ -37,6 +38,16 @@ pub(super) fn event(event: &Event) -> String {
         None => "something that this version does not know".to_owned(),
     };
     format!("{at}  {what}\n")
+}
+
+/// What is left of a process that ends.
+pub(super) fn ending(end: &runtime::Ending) -> String {
+    let by = end
+        .deadline
+        .map(|at| prost_types::Timestamp { nanos: 0, ..at });
+    let by = by.map(|at| at.to_string()).unwrap_or_default();
+    let (connections, in_flight) = (end.connections, end.in_flight);
+    format!("draining, ends by {by}: {connections} connections, {in_flight} requests in flight")
 }
 
 /// What was told to the process and goes before its configuration.
