@@ -13,7 +13,7 @@ use crate::node::{LiveNode, Slot};
 use crate::pool::{Pick, PoolState};
 use crate::readiness::Observation;
 use crate::rotation::Moves;
-use crate::tried::{NodeId, Tried};
+use crate::tried::{Hints, NodeId};
 use crate::wait::{Wait, Waited};
 
 /// A small generator of numbers (xorshift), so that a seed is a whole story.
@@ -36,7 +36,7 @@ impl Dice {
 struct Waiter {
     wait: Wait,
     bell: Arc<Bell>,
-    tried: Tried,
+    hints: Hints,
 }
 
 struct World {
@@ -53,14 +53,14 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let config = pool(&["a", "b", "c"], 2, 6);
-        let state = PoolState::new(&config);
+        let (config, now) = (pool(&["a", "b", "c"], 2, 6), start());
+        let state = PoolState::new(&config, seed, now);
         let dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let nodes = state.nodes();
         let (is_in, slots, waiters) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             dice,
-            now: start(),
+            now,
             config,
             state,
             nodes,
@@ -85,20 +85,21 @@ impl World {
         self.check();
     }
 
-    fn some_tried(&mut self) -> Tried {
-        let mut tried = Tried::none();
+    fn some_tried(&mut self) -> Hints {
+        let mut hints = Hints::none();
         for node in &self.nodes {
             if self.dice.once_in(5) {
-                tried.add(node.id());
+                hints.tried.add(node.id());
             }
         }
-        tried
+        hints
     }
 
     /// The nodes a request may use, each with its requests in flight.
-    fn usable(&self, tried: &Tried) -> Vec<(NodeId, u32)> {
-        let may_use =
-            |node: &&Arc<LiveNode>| self.is_in.contains(&node.id()) && !tried.contains(node.id());
+    fn usable(&self, hints: &Hints) -> Vec<(NodeId, u32)> {
+        let may_use = |node: &&Arc<LiveNode>| {
+            self.is_in.contains(&node.id()) && !hints.tried.contains(node.id())
+        };
         self.nodes
             .iter()
             .filter(may_use)
@@ -106,16 +107,16 @@ impl World {
             .collect()
     }
 
-    fn has_free(&self, tried: &Tried) -> bool {
-        self.usable(tried)
+    fn has_free(&self, hints: &Hints) -> bool {
+        self.usable(hints)
             .iter()
             .any(|(_, in_flight)| *in_flight < self.config.in_flight)
     }
 
     fn request(&mut self) {
-        let tried = self.some_tried();
-        let usable = self.usable(&tried);
-        match self.state.pick(&tried) {
+        let hints = self.some_tried();
+        let usable = self.usable(&hints);
+        match self.state.pick(&hints, self.now) {
             Pick::Slot(slot) => {
                 let least = usable.iter().map(|(_, in_flight)| *in_flight).min();
                 let before = usable
@@ -127,17 +128,17 @@ impl World {
                 self.slots.push(slot);
             }
             Pick::Full => {
-                assert!(!usable.is_empty() && !self.has_free(&tried));
-                self.join(tried);
+                assert!(!usable.is_empty() && !self.has_free(&hints));
+                self.join(hints);
             }
             Pick::AllTried => assert!(usable.is_empty() && !self.is_in.is_empty()),
             Pick::NobodyUp => assert!(self.is_in.is_empty()),
         }
     }
 
-    fn join(&mut self, tried: Tried) {
+    fn join(&mut self, hints: Hints) {
         let is_full = self.waiters.len() >= self.config.queue as usize;
-        match self.state.wait(&tried) {
+        match self.state.wait(&hints, self.now) {
             Ok(mut wait) => {
                 assert!(!is_full, "joined a full queue");
                 let bell = Arc::new(Bell::default());
@@ -145,7 +146,7 @@ impl World {
                     poll(&mut wait, &bell).is_none(),
                     "there was nothing to wait for"
                 );
-                self.waiters.push(Waiter { wait, bell, tried });
+                self.waiters.push(Waiter { wait, bell, hints });
             }
             Err(_) => assert!(is_full, "was refused with places left"),
         }
@@ -156,10 +157,11 @@ impl World {
             let at = self.dice.below(self.slots.len());
             let slot = self.slots.swap_remove(at);
             if self.dice.once_in(4) {
-                let moves = self.state.exchange_failed(slot.node(), self.now);
+                let moves = self.state.exchange_failed(&slot, self.now);
                 self.take(&moves);
             } else {
-                self.state.exchange_completed(slot.node());
+                let moves = self.state.exchange_completed(&slot, self.now);
+                self.take(&moves);
             }
         }
     }
@@ -188,7 +190,10 @@ impl World {
         let node = Arc::clone(&self.nodes[self.dice.below(self.nodes.len())]);
         let drained = self.dice.once_in(2);
         let was_in = self.is_in.contains(&node.id());
-        let moves = self.state.set_drained(node.name(), drained).unwrap();
+        let moves = self
+            .state
+            .set_drained(node.name(), drained, self.now)
+            .unwrap();
         self.take(&moves);
         assert_eq!(node.is_drained(), drained);
         let is_in = self.is_in.contains(&node.id());
@@ -209,7 +214,7 @@ impl World {
             self.dice.below(10) as u32,
         );
         let before = std::mem::take(&mut self.nodes);
-        let moves = self.state.apply(&self.config);
+        let moves = self.state.apply(&self.config, self.now);
         self.nodes = self.state.nodes();
         let gone = |id: &NodeId| !self.nodes.iter().any(|node| node.id() == *id);
         let removed = self.is_in.iter().filter(|id| gone(id)).count();
@@ -254,20 +259,20 @@ impl World {
             match poll(&mut waiter.wait, &waiter.bell) {
                 Some(Waited::Slot(slot)) => {
                     let id = slot.node().id();
-                    assert!(!waiter.tried.contains(id));
+                    assert!(!waiter.hints.tried.contains(id));
                     let mut before = self
                         .waiters
                         .iter()
                         .take(at)
                         .filter(|earlier| earlier.bell.rings() == 0);
                     assert!(
-                        before.all(|earlier| earlier.tried.contains(id)),
+                        before.all(|earlier| earlier.hints.tried.contains(id)),
                         "somebody was overtaken"
                     );
                     self.slots.push(slot);
                 }
                 Some(Waited::AllTried) => {
-                    assert!(self.usable(&waiter.tried).is_empty() && !self.is_in.is_empty())
+                    assert!(self.usable(&waiter.hints).is_empty() && !self.is_in.is_empty())
                 }
                 Some(Waited::NobodyUp) => assert!(self.is_in.is_empty()),
                 None => panic!("woken for nothing"),
@@ -292,8 +297,8 @@ impl World {
             );
         }
         for waiter in &self.waiters {
-            assert!(!self.has_free(&waiter.tried), "waits beside a free slot");
-            assert!(!self.usable(&waiter.tried).is_empty(), "waits for nobody");
+            assert!(!self.has_free(&waiter.hints), "waits beside a free slot");
+            assert!(!self.usable(&waiter.hints).is_empty(), "waits for nobody");
         }
     }
 

@@ -51,7 +51,7 @@ impl Scene {
 
     fn breaks(&mut self) -> Option<Turn> {
         self.health
-            .exchange_failed(&self.rules, self.is_last, self.now)
+            .exchange_failed(&self.rules, self.is_last, false, self.now)
     }
 }
 
@@ -132,7 +132,7 @@ fn a_good_probe_ends_both_streaks_and_an_exchange_only_its_own() {
     scene.bad();
     scene.bad();
     scene.breaks();
-    scene.health.exchange_completed();
+    let _ = scene.health.exchange_completed(false, scene.now);
     assert_eq!(
         (
             scene.health.consecutive_failures(),
@@ -231,7 +231,7 @@ fn play(
             Event::Bad => scene.bad(),
             Event::Breaks => scene.breaks(),
             Event::Completes => {
-                scene.health.exchange_completed();
+                let _ = scene.health.exchange_completed(false, scene.now);
                 None
             }
             Event::Good => scene.good(),
