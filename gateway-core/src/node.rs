@@ -40,6 +40,8 @@ pub struct LiveNode {
     /// From when on it may be tried, in nanoseconds since it was born; [`NEVER`] while it need not
     /// be, or one request has been let in for that.
     trial_at: AtomicU64,
+    /// The number of the request that is trying it; 0: nobody is.
+    trial: AtomicU64,
     /// When it came in, in nanoseconds since it was born.
     entered: AtomicU64,
     born: Instant,
@@ -87,6 +89,7 @@ impl LiveNode {
             weight: AtomicU32::new(1),
             is_backup: AtomicBool::new(false),
             trial_at: AtomicU64::new(NEVER),
+            trial: AtomicU64::new(0),
             entered: AtomicU64::new(0),
             born: now,
             requests: AtomicU64::new(0),
@@ -281,6 +284,7 @@ impl LiveNode {
             None => {}
         }
         if health.ejected_until() != until {
+            self.trial.store(0, Ordering::SeqCst);
             self.plan_trial(&health);
         }
         turn
@@ -295,9 +299,11 @@ impl LiveNode {
             return None;
         }
         if !health.is_in() {
-            // A request may have been let in to try it.
+            // It may be open for one that has not come yet.
             self.gate.shut_again();
-            self.plan_trial(&health);
+            if self.trial.load(Ordering::SeqCst) == 0 {
+                self.plan_trial(&health);
+            }
             return None;
         }
         if drained {
@@ -314,11 +320,14 @@ impl LiveNode {
         self.trial_at.store(at, Ordering::SeqCst);
     }
 
-    /// The request that was let in to try it has ended. When that told nothing about the node, the
-    /// next one is let in.
-    fn trial_ended(&self) {
+    /// A request has ended that was let in to try it. If it still is the one, it told nothing about
+    /// the node, and the next one is let in.
+    fn trial_ended(&self, number: u64) {
         let health = self.health();
-        if self.trial_at.load(Ordering::SeqCst) == NEVER {
+        let is_it = self
+            .trial
+            .compare_exchange(number, 0, Ordering::SeqCst, Ordering::SeqCst);
+        if is_it.is_ok() {
             self.plan_trial(&health);
         }
     }
@@ -403,7 +412,8 @@ pub(crate) trait Settle: std::fmt::Debug + Send + Sync {
 pub struct Slot {
     node: Arc<LiveNode>,
     total: Option<Arc<Total>>,
-    how: Taken,
+    /// Its number when it was given to try a node that is out; else 0.
+    trial: u64,
 }
 
 impl Slot {
@@ -418,11 +428,18 @@ impl Slot {
             }
             return None;
         };
-        node.requests.fetch_add(1, Ordering::Relaxed);
+        let number = node.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let trial = match how {
+            Taken::Only => number,
+            Taken::Usual => 0,
+        };
+        if trial > 0 {
+            node.trial.store(trial, Ordering::SeqCst);
+        }
         Some(Self {
             node: Arc::clone(node),
             total: total.cloned(),
-            how,
+            trial,
         })
     }
 
@@ -432,10 +449,10 @@ impl Slot {
         &self.node
     }
 
-    /// Whether it was given to try a node that is out.
+    /// Whether it was given to try a node that is out, and has told nothing about it so far.
     #[must_use]
     pub fn is_trial(&self) -> bool {
-        self.how == Taken::Only
+        self.trial > 0 && self.node.trial.load(Ordering::SeqCst) == self.trial
     }
 }
 
@@ -452,8 +469,8 @@ impl Drop for Slot {
         if let Some(total) = &self.total {
             total.gate.release();
         }
-        if self.is_trial() {
-            node.trial_ended();
+        if self.trial > 0 {
+            node.trial_ended(self.trial);
         }
         if node.queue.waiting() == 0 {
             return;

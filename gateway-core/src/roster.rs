@@ -205,10 +205,15 @@ impl Roster {
         let Some(in_flight) = in_flight else {
             return Look::Out;
         };
+        let has_room = node.gate().has_room(in_flight);
+        if !has_room && !node.gate().is_open() {
+            // It may be tried, and nobody waits for that.
+            return Look::Out;
+        }
         if hints.tried.contains(node.id()) {
             return Look::Tried;
         }
-        if !node.gate().has_room(in_flight) {
+        if !has_room {
             return Look::Full;
         }
         Look::Free(Standing {
@@ -226,3 +231,6 @@ enum Look {
     Out,
     Tried,
 }
+
+#[cfg(test)]
+mod tests;
