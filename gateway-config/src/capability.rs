@@ -64,7 +64,8 @@ capabilities! {
     Http2Only = "HTTP/2 without HTTP/1.1", "offer `http/1.1` too";
     Http2ToNodes = "HTTP/2 to nodes";
     HttpProbes = "probes that ask for any HTTP answer, or for a connection", "write `probe = { kind = \"ready\" }`";
-    InFlightBounds = "bounds on requests in flight on a listener, a pool, or one node of it";
+    InFlightBounds = "bounds on requests in flight on a pool, or one node of it";
+    ListenerInFlight = "a bound on the requests in flight on a listener";
     LogChoice = "the combined format, masked query values and levels of the log";
     NamedHostsOnly = "listeners without a site for names that nobody has", "leave `hosts` out of one site of each listener";
     NodeHost = "a `Host` for nodes that the pool chooses";

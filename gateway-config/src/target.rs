@@ -24,7 +24,7 @@ mod known;
 mod normal;
 
 pub use explain::{Explained, NoPath, Passed, WhyNot};
-pub use known::{Known, has_cookie};
+pub use known::{Known, cookies, has_cookie};
 pub(crate) use normal::normal_path;
 
 /// A request that a route takes.

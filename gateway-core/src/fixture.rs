@@ -12,7 +12,7 @@ use gateway_config::model::{Health, Node, Pool, Probe, ProbeKind};
 
 use crate::pool::{Pick, PoolState};
 use crate::readiness::{Document, Observation};
-use crate::tried::Tried;
+use crate::tried::{Hints, Tried};
 use crate::wait::{Wait, Waited};
 
 /// Some moment to count from.
@@ -65,7 +65,7 @@ pub(crate) fn node(name: &str) -> Node {
 
 /// A pool all of whose nodes are in rotation.
 pub(crate) fn up(names: &[&str], in_flight: u32, queue: u32) -> Arc<PoolState> {
-    let state = PoolState::new(&pool(names, in_flight, queue));
+    let state = PoolState::new(&pool(names, in_flight, queue), 7, start());
     for node in state.nodes() {
         let moves = state.probed(&node, &good(), start());
         assert_eq!(moves.rotations.len(), 1);
@@ -87,19 +87,19 @@ pub(crate) fn not_serving() -> Observation {
 }
 
 /// Tries on these nodes.
-pub(crate) fn tried(state: &PoolState, names: &[&str]) -> Tried {
+pub(crate) fn tried(state: &PoolState, names: &[&str]) -> Hints {
     let mut tried = Tried::none();
     state
         .nodes()
         .iter()
         .filter(|node| names.contains(&&**node.name()))
         .for_each(|node| tried.add(node.id()));
-    tried
+    Hints { tried, key: None }
 }
 
 /// The slot that is there to be picked.
-pub(crate) fn slot(state: &PoolState, tried: &Tried) -> crate::node::Slot {
-    match state.pick(tried) {
+pub(crate) fn slot(state: &PoolState, hints: &Hints) -> crate::node::Slot {
+    match state.pick(hints, start()) {
         Pick::Slot(slot) => slot,
         other => panic!("no slot but {other:?}"),
     }

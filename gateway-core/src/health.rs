@@ -4,12 +4,13 @@
 //! Which other nodes there are is told to it by [`pool`](crate::pool), which also acts on the
 //! verdict.
 //!
-//! Invariants: a node nobody has found good is out; counts eject only at `fall` in a row and never
-//! within the floor; a node that says it does not serve is out at once.
+//! Invariants: a node that is probed and that nobody has found good is out; counts eject only at
+//! `fall` or `failures` in a row and never within the floor; a node that says it does not serve is
+//! out at once; a node nobody probes comes back by one request that is answered, and by no other.
 //!
-//! Source: the health section of the front door; adr/0005.
+//! Source: the health sections of the front door and of pools; adr/0005, adr/0048.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gateway_config::model::Health as Rules;
 
@@ -27,6 +28,10 @@ pub struct Health {
     last_ok: Option<Instant>,
     document: Document,
     probed: bool,
+    /// Whether there are probes of it.
+    watched: bool,
+    /// Trials that failed since the node was ejected.
+    failed_trials: u32,
 }
 
 /// Whether the node is in rotation, and what its first verdict may do.
@@ -34,6 +39,8 @@ pub struct Health {
 enum Standing {
     /// Out; the first good probe admits it, however many failed before.
     Added,
+    /// Out, and nobody probes it; from this moment on one request may try it.
+    Ejected(Instant),
     /// In rotation.
     In,
     /// Out; `rise` good probes in a row admit it.
@@ -55,16 +62,42 @@ impl Health {
     /// A node known from the start: out, and its first probe decides alone.
     #[must_use]
     pub fn at_start() -> Self {
-        Self::new(Standing::Unseen)
+        Self::new(Standing::Unseen, true)
     }
 
     /// A node added later: out until its first good probe.
     #[must_use]
     pub fn added() -> Self {
-        Self::new(Standing::Added)
+        Self::new(Standing::Added, true)
     }
 
-    fn new(standing: Standing) -> Self {
+    /// A node nobody probes: in rotation until requests to it fail.
+    #[must_use]
+    pub fn unprobed() -> Self {
+        Self::new(Standing::In, false)
+    }
+
+    /// Takes in that nobody probes it any more, or that somebody does again. Whether it is in
+    /// rotation stays as it is, but for a node without a verdict, which is let in when nobody is
+    /// going to make one.
+    pub fn set_watched(&mut self, watched: bool, now: Instant) -> Option<Turn> {
+        self.watched = watched;
+        match (self.standing, watched) {
+            (Standing::Ejected(_), true) => {
+                self.standing = Standing::Out;
+                None
+            }
+            (Standing::Out, false) => {
+                self.standing = Standing::Ejected(now);
+                None
+            }
+            (Standing::Added | Standing::Unseen, false) => Some(self.enter(now)),
+            (Standing::Added | Standing::In | Standing::Out | Standing::Unseen, true)
+            | (Standing::Ejected(_) | Standing::In, false) => None,
+        }
+    }
+
+    fn new(standing: Standing, watched: bool) -> Self {
         Self {
             standing,
             probe_failures: 0,
@@ -75,6 +108,8 @@ impl Health {
             last_ok: None,
             document: Document::default(),
             probed: false,
+            watched,
+            failed_trials: 0,
         }
     }
 
@@ -103,18 +138,40 @@ impl Health {
         }
     }
 
-    /// Takes in that a real request found no connection, or lost it before an answer.
-    pub fn exchange_failed(&mut self, rules: &Rules, is_last: bool, now: Instant) -> Option<Turn> {
+    /// Takes in that a real request found no connection, or lost it before an answer. Of a node that
+    /// nobody probes and that is out, only its trial counts.
+    pub fn exchange_failed(
+        &mut self,
+        rules: &Rules,
+        is_last: bool,
+        is_trial: bool,
+        now: Instant,
+    ) -> Option<Turn> {
         if !rules.count_traffic {
+            return None;
+        }
+        if let Standing::Ejected(_) = self.standing {
+            if is_trial {
+                self.failed_trials = self.failed_trials.saturating_add(1);
+                self.standing = Standing::Ejected(now + backoff(rules, self.failed_trials));
+            }
             return None;
         }
         self.traffic_failures = self.traffic_failures.saturating_add(1);
         self.eject_by_count(Why::Unreachable, rules, is_last, now)
     }
 
-    /// Takes in that a real request was answered, with whatever status.
-    pub fn exchange_completed(&mut self) {
-        self.traffic_failures = 0;
+    /// Takes in that a real request was answered, with whatever status. A node that nobody probes
+    /// and that is out comes back when that was its trial.
+    pub fn exchange_completed(&mut self, is_trial: bool, now: Instant) -> Option<Turn> {
+        match self.standing {
+            Standing::Ejected(_) if is_trial => Some(self.enter(now)),
+            Standing::Ejected(_) => None,
+            Standing::Added | Standing::In | Standing::Out | Standing::Unseen => {
+                self.traffic_failures = 0;
+                None
+            }
+        }
     }
 
     fn good(&mut self, rules: &Rules, now: Instant) -> Option<Turn> {
@@ -123,24 +180,27 @@ impl Health {
         self.good_probes = self.good_probes.saturating_add(1);
         self.last_ok = Some(now);
         let admitted = match self.standing {
-            Standing::Added | Standing::Unseen => true,
+            Standing::Added | Standing::Ejected(_) | Standing::Unseen => true,
             Standing::In => false,
             Standing::Out => self.good_probes >= u32::from(rules.rise),
         };
-        if !admitted {
-            return None;
-        }
+        admitted.then(|| self.enter(now))
+    }
+
+    fn enter(&mut self, now: Instant) -> Turn {
         self.standing = Standing::In;
         self.why = None;
         self.changed = Some(now);
-        Some(Turn::In)
+        self.traffic_failures = 0;
+        self.failed_trials = 0;
+        Turn::In
     }
 
     fn not_serving(&mut self, now: Instant) -> Option<Turn> {
         self.count_probe_failure();
         match self.standing {
-            Standing::In => Some(self.leave(Why::NotServing, now)),
-            Standing::Added | Standing::Out | Standing::Unseen => {
+            Standing::In => Some(self.leave(Why::NotServing, Standing::Out, now)),
+            Standing::Added | Standing::Ejected(_) | Standing::Out | Standing::Unseen => {
                 self.stay_out(Why::NotServing);
                 None
             }
@@ -151,7 +211,7 @@ impl Health {
         self.count_probe_failure();
         match self.standing {
             Standing::In => self.eject_by_count(why, rules, is_last, now),
-            Standing::Added | Standing::Out | Standing::Unseen => {
+            Standing::Added | Standing::Ejected(_) | Standing::Out | Standing::Unseen => {
                 self.document.serving = None;
                 self.stay_out(why);
                 None
@@ -171,21 +231,26 @@ impl Health {
         is_last: bool,
         now: Instant,
     ) -> Option<Turn> {
-        let enough = self.consecutive_failures() >= u32::from(rules.fall);
+        let enough = self.probe_failures >= u32::from(rules.fall)
+            || self.traffic_failures >= u32::from(rules.failures);
         let settled = self
             .changed
             .is_none_or(|at| now.saturating_duration_since(at) >= rules.floor);
         let kept = is_last && rules.keep_last;
         if self.standing == Standing::In && enough && settled && !kept {
             self.document.serving = None;
-            Some(self.leave(why, now))
+            let standing = match self.watched {
+                true => Standing::Out,
+                false => Standing::Ejected(now + backoff(rules, 0)),
+            };
+            Some(self.leave(why, standing, now))
         } else {
             None
         }
     }
 
-    fn leave(&mut self, why: Why, now: Instant) -> Turn {
-        self.standing = Standing::Out;
+    fn leave(&mut self, why: Why, standing: Standing, now: Instant) -> Turn {
+        self.standing = standing;
         self.good_probes = 0;
         self.why = Some(why);
         self.changed = Some(now);
@@ -205,10 +270,19 @@ impl Health {
         self.standing == Standing::In
     }
 
-    /// Whether any probe of it has ended.
+    /// Whether any probe of it has ended; true as well when there are none.
     #[must_use]
     pub fn is_probed(&self) -> bool {
-        self.probed
+        self.probed || !self.watched
+    }
+
+    /// From when on one request may try it, while it is out and nobody probes it.
+    #[must_use]
+    pub fn ejected_until(&self) -> Option<Instant> {
+        match self.standing {
+            Standing::Ejected(until) => Some(until),
+            Standing::Added | Standing::In | Standing::Out | Standing::Unseen => None,
+        }
     }
 
     /// The longer of the two streaks of failures.
@@ -240,6 +314,14 @@ impl Health {
     pub fn document(&self) -> &Document {
         &self.document
     }
+}
+
+/// How long a node is out after so many failed trials: twice as long after each, to a bound.
+fn backoff(rules: &Rules, failed_trials: u32) -> Duration {
+    2_u32
+        .checked_pow(failed_trials)
+        .and_then(|times| rules.backoff_min.checked_mul(times))
+        .map_or(rules.backoff_max, |time| time.min(rules.backoff_max))
 }
 
 #[cfg(test)]

@@ -1,15 +1,24 @@
-//! Counts the requests a node has in flight, and never lets the count pass its ceiling.
+//! Counts the requests in flight, and never lets the count pass its ceiling.
 //!
-//! Whether the node may be picked at all sits in the same word as the count, so one atomic step
-//! answers both questions. Who gets a slot is decided by [`pool`](crate::pool), who waits for one
+//! Whether a node may be picked at all, or by one request only, sits in the same word as the count,
+//! so one atomic step answers both questions. Who gets a slot is decided by [`pool`](crate::pool), who waits for one
 //! by [`queue`](crate::queue).
 //!
-//! Invariants: a slot is never granted at or above the ceiling, nor while the gate is shut; every
-//! slot granted is released once.
+//! Invariants: a slot is never granted at or above the ceiling, nor while the gate is shut, but for
+//! one each time it was opened for one; every slot granted is released once.
 //!
-//! Source: adr/0004.
+//! Source: adr/0004, adr/0048.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// How a slot was come by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// By a gate that was open for one request only.
+    Only,
+    /// By an open gate.
+    Usual,
+}
 
 /// The slots of one node: a count, a ceiling and whether any may be taken.
 ///
@@ -33,19 +42,28 @@ impl Gate {
 
     /// Takes one slot, unless the gate is shut or the ceiling is reached.
     #[must_use]
-    pub(crate) fn take(&self) -> bool {
-        let ceiling = u64::from(self.ceiling.load(Ordering::SeqCst));
-        let more = |word| (word & SHUT == 0 && word < ceiling).then_some(word + 1);
-        self.word
+    pub(crate) fn take(&self) -> Option<Taken> {
+        let ceiling = self.ceiling.load(Ordering::SeqCst);
+        let more = |word| {
+            let may_enter = word & (SHUT | ONE) != SHUT && count(word) < ceiling;
+            // Whoever comes in by a gate that is open for one shuts it.
+            may_enter.then_some((word & !ONE) + 1)
+        };
+        let before = self
+            .word
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, more)
-            .is_ok()
+            .ok()?;
+        Some(match before & ONE {
+            0 => Taken::Usual,
+            _ => Taken::Only,
+        })
     }
 
     /// Gives back one slot that was taken.
     pub(crate) fn release(&self) {
         let before = self.word.fetch_sub(1, Ordering::SeqCst);
         debug_assert!(
-            before & !SHUT > 0,
+            before & !(SHUT | ONE) > 0,
             "a slot was released that nobody had taken"
         );
     }
@@ -54,7 +72,7 @@ impl Gate {
     #[must_use]
     pub(crate) fn open_count(&self) -> Option<u32> {
         let word = self.word.load(Ordering::SeqCst);
-        (word & SHUT == 0).then(|| count(word))
+        (word & (SHUT | ONE) != SHUT).then(|| count(word))
     }
 
     /// The slots taken, whether the gate is open or shut.
@@ -82,12 +100,23 @@ impl Gate {
 
     /// Lets slots be taken.
     pub(crate) fn open(&self) {
-        self.word.fetch_and(!SHUT, Ordering::SeqCst);
+        self.word.fetch_and(!(SHUT | ONE), Ordering::SeqCst);
+    }
+
+    /// Lets one slot be taken while the gate is shut; does nothing while it is open.
+    pub(crate) fn open_for_one(&self) {
+        let open = |word| (word & SHUT != 0).then_some(word | ONE);
+        let _ = self
+            .word
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, open);
     }
 
     /// Lets no further slot be taken; those taken stay until they are released.
     pub(crate) fn shut_again(&self) {
-        self.word.fetch_or(SHUT, Ordering::SeqCst);
+        let shut = |word| Some((word & !ONE) | SHUT);
+        let _ = self
+            .word
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, shut);
     }
 
     /// Whether slots may be taken.
@@ -98,10 +127,12 @@ impl Gate {
 }
 
 fn count(word: u64) -> u32 {
-    u32::try_from(word & !SHUT).unwrap_or(u32::MAX)
+    u32::try_from(word & !(SHUT | ONE)).unwrap_or(u32::MAX)
 }
 
 const SHUT: u64 = 1 << 63;
+/// Beside [`SHUT`]: one slot may be taken all the same.
+const ONE: u64 = 1 << 62;
 
 #[cfg(test)]
 mod tests {
@@ -112,28 +143,45 @@ mod tests {
     #[test]
     fn a_shut_gate_grants_nothing_and_still_takes_slots_back() {
         let gate = Gate::shut(2);
-        assert!(!gate.take());
+        assert!(gate.take().is_none());
         gate.open();
-        assert!(gate.take() && gate.take() && !gate.take());
+        assert!(gate.take().is_some() && gate.take().is_some() && gate.take().is_none());
         gate.shut_again();
         assert_eq!((gate.count(), gate.open_count()), (2, None));
         gate.release();
         gate.release();
-        assert!(!gate.take());
+        assert!(gate.take().is_none());
         assert_eq!(gate.count(), 0);
+    }
+
+    #[test]
+    fn a_gate_open_for_one_grants_one_slot_each_time() {
+        let gate = Gate::shut(9);
+        gate.open_for_one();
+        assert_eq!(gate.open_count(), Some(0));
+        assert!(!gate.is_open());
+        assert_eq!((gate.take(), gate.take()), (Some(Taken::Only), None));
+        gate.open_for_one();
+        gate.shut_again();
+        assert_eq!((gate.take(), gate.count()), (None, 1));
+        gate.open_for_one();
+        gate.open();
+        assert_eq!(gate.take(), Some(Taken::Usual));
+        gate.open_for_one();
+        assert_eq!((gate.take(), gate.count()), (Some(Taken::Usual), 3));
     }
 
     #[test]
     fn a_lower_ceiling_waits_for_slots_to_come_back() {
         let gate = Gate::shut(3);
         gate.open();
-        assert!(gate.take() && gate.take() && gate.take());
+        assert!((0..3).all(|_| gate.take().is_some()));
         gate.set_ceiling(1);
         gate.release();
-        assert!(!gate.take());
+        assert!(gate.take().is_none());
         gate.release();
         gate.release();
-        assert!(gate.take() && !gate.take());
+        assert!(gate.take().is_some() && gate.take().is_none());
     }
 
     #[test]
@@ -151,7 +199,7 @@ mod tests {
                                 gate.shut_again();
                                 gate.open();
                             }
-                            if gate.take() {
+                            if gate.take().is_some() {
                                 let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
                                 over.fetch_or(now > ceiling, Ordering::SeqCst);
                                 if turn % 64 == 0 {

@@ -21,7 +21,11 @@ pub mod tally;
 pub mod tried;
 pub mod wait;
 
+mod balance;
 mod in_flight;
+mod roster;
+
+pub use balance::ring::key;
 
 #[cfg(test)]
 mod fixture;

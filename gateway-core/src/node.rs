@@ -3,20 +3,22 @@
 //! Outlives snapshots. Changed only by [`pool`](crate::pool), which keeps the gate of a node and
 //! the verdict about it in step; read by everybody.
 //!
-//! Invariant: a [`Slot`] gives its place back when it is dropped, once.
+//! Invariants: a [`Slot`] gives its place back when it is dropped, once; a node that is out and that
+//! nobody probes is given to one request at a time, and to the next one only after a wait or when
+//! that one ended without a word about the node.
 //!
-//! Source: adr/0004.
+//! Source: adr/0004, adr/0048.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use gateway_config::model::{Name, Node};
 
 use crate::health::{Health, Turn};
-use crate::in_flight::Gate;
-use crate::queue::{Lane, Queue};
+use crate::in_flight::{Gate, Taken};
+use crate::queue::{OfNode, Queue};
 use crate::readiness::{Document, Why};
 use crate::tally::Tally;
 use crate::tried::NodeId;
@@ -29,9 +31,20 @@ use crate::tried::NodeId;
 #[repr(C)]
 pub struct LiveNode {
     gate: Gate,
-    last_turn: AtomicU64,
+    /// When its turn is due in the time of its pool; see [`balance`](crate::balance).
+    due: AtomicU64,
     requests: AtomicU64,
     traffic_failures: AtomicU32,
+    weight: AtomicU32,
+    is_backup: AtomicBool,
+    /// From when on it may be tried, in nanoseconds since it was born; [`NEVER`] while it need not
+    /// be, or one request has been let in for that.
+    trial_at: AtomicU64,
+    /// The number of the request that is trying it; 0: nobody is.
+    trial: AtomicU64,
+    /// When it came in, in nanoseconds since it was born.
+    entered: AtomicU64,
+    born: Instant,
     failures: AtomicU64,
     /// Changed only under the lock of the verdict.
     drained: AtomicBool,
@@ -41,7 +54,8 @@ pub struct LiveNode {
     addresses: Mutex<Arc<[SocketAddr]>>,
     health: Mutex<Health>,
     last_probe: Mutex<Option<LastProbe>>,
-    queue: Arc<Queue<LiveNode>>,
+    queue: Arc<Queue<Slot>>,
+    total: Mutex<Option<Arc<Total>>>,
     tally: Tally,
 }
 
@@ -58,16 +72,26 @@ impl LiveNode {
     pub(crate) fn new(
         id: NodeId,
         node: &Node,
-        ceiling: u32,
         health: Health,
-        queue: Arc<Queue<Self>>,
+        queue: Arc<Queue<Slot>>,
+        now: Instant,
     ) -> Self {
+        let gate = Gate::shut(0);
+        if health.is_in() {
+            gate.open();
+        }
         Self {
+            gate,
             id,
             name: Arc::clone(&node.name),
             addr: Arc::clone(&node.addr),
-            gate: Gate::shut(ceiling),
-            last_turn: AtomicU64::new(0),
+            due: AtomicU64::new(0),
+            weight: AtomicU32::new(1),
+            is_backup: AtomicBool::new(false),
+            trial_at: AtomicU64::new(NEVER),
+            trial: AtomicU64::new(0),
+            entered: AtomicU64::new(0),
+            born: now,
             requests: AtomicU64::new(0),
             traffic_failures: AtomicU32::new(0),
             failures: AtomicU64::new(0),
@@ -76,6 +100,7 @@ impl LiveNode {
             addresses: Mutex::new(Arc::from([])),
             health: Mutex::new(health),
             queue,
+            total: Mutex::new(None),
             tally: Tally::default(),
         }
     }
@@ -177,6 +202,7 @@ impl LiveNode {
             last_ok: health.last_ok(),
             is_healthy: health.is_in(),
             is_drained,
+            ejected_until: health.ejected_until(),
             requests: self.requests.load(Ordering::Relaxed),
             failures: self.failures.load(Ordering::Relaxed),
             last_probe: *last_probe.unwrap_or_else(PoisonError::into_inner),
@@ -191,18 +217,64 @@ impl LiveNode {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When it was last picked, as a number that only rises within a pool.
-    pub(crate) fn last_turn(&self) -> u64 {
-        self.last_turn.load(Ordering::Relaxed)
+    /// Takes over what the file says of it.
+    pub(crate) fn set(&self, node: &Node, ceiling: u32, total: Option<&Arc<Total>>) {
+        *self.total.lock().unwrap_or_else(PoisonError::into_inner) = total.cloned();
+        self.gate.set_ceiling(node.in_flight.unwrap_or(ceiling));
+        self.weight.store(u32::from(node.weight), Ordering::Relaxed);
+        self.is_backup.store(node.backup, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_last_turn(&self, turn: u64) {
-        self.last_turn.store(turn, Ordering::Relaxed);
+    /// When its turn is due, in its own time.
+    pub(crate) fn due(&self) -> u64 {
+        self.due.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_due(&self, due: u64) {
+        self.due.store(due, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_backup(&self) -> bool {
+        self.is_backup.load(Ordering::Relaxed)
+    }
+
+    /// Its weight in thousandths, at least 1: for so long after it came in, a part of it that grows.
+    pub(crate) fn weight(&self, slow_start: Duration, now: Option<Instant>) -> u64 {
+        let whole = u64::from(self.weight.load(Ordering::Relaxed)) * 1_000;
+        let slow = as_number(slow_start);
+        let Some(now) = now.filter(|_| slow > 0) else {
+            return whole;
+        };
+        let since = self
+            .age(now)
+            .saturating_sub(self.entered.load(Ordering::Relaxed));
+        let part = u128::from(whole) * u128::from(since.min(slow)) / u128::from(slow);
+        u64::try_from(part).unwrap_or(whole).max(whole / 100).max(1)
+    }
+
+    /// Keeps from when on it is to be given its full share, step by step.
+    pub(crate) fn enters(&self, now: Instant) {
+        self.entered.store(self.age(now), Ordering::Relaxed);
+    }
+
+    /// Lets one request in if it is out, nobody probes it, and it has been out for long enough.
+    pub(crate) fn offer_trial(&self, now: Instant) {
+        let at = self.trial_at.load(Ordering::Relaxed);
+        let is_due = at != NEVER && self.age(now) >= at && !self.is_drained();
+        if is_due
+            && self
+                .trial_at
+                .compare_exchange(at, NEVER, Ordering::SeqCst, Ordering::Relaxed)
+                .is_ok()
+        {
+            self.gate.open_for_one();
+        }
     }
 
     /// Lets its verdict take something in, and carries out at the gate what comes of it.
     pub(crate) fn judge(&self, verdict: impl FnOnce(&mut Health) -> Option<Turn>) -> Option<Turn> {
         let mut health = self.health();
+        let until = health.ejected_until();
         let turn = verdict(&mut health).filter(|_| !self.is_drained());
         self.traffic_failures
             .store(health.traffic_failures(), Ordering::Relaxed);
@@ -210,6 +282,10 @@ impl LiveNode {
             Some(Turn::In) => self.gate.open(),
             Some(Turn::Out(_)) => self.gate.shut_again(),
             None => {}
+        }
+        if health.ejected_until() != until {
+            self.trial.store(0, Ordering::SeqCst);
+            self.plan_trial(&health);
         }
         turn
     }
@@ -219,7 +295,15 @@ impl LiveNode {
     pub(crate) fn set_drained(&self, drained: bool) -> Option<Turn> {
         let health = self.health();
         let was_drained = self.drained.swap(drained, Ordering::Relaxed);
-        if was_drained == drained || !health.is_in() {
+        if was_drained == drained {
+            return None;
+        }
+        if !health.is_in() {
+            // It may be open for one that has not come yet.
+            self.gate.shut_again();
+            if self.trial.load(Ordering::SeqCst) == 0 {
+                self.plan_trial(&health);
+            }
             return None;
         }
         if drained {
@@ -231,26 +315,43 @@ impl LiveNode {
         }
     }
 
+    fn plan_trial(&self, health: &Health) {
+        let at = health.ejected_until().map_or(NEVER, |at| self.age(at));
+        self.trial_at.store(at, Ordering::SeqCst);
+    }
+
+    /// A request has ended that was let in to try it. If it still is the one, it told nothing about
+    /// the node, and the next one is let in.
+    fn trial_ended(&self, number: u64) {
+        let health = self.health();
+        let is_it = self
+            .trial
+            .compare_exchange(number, 0, Ordering::SeqCst, Ordering::SeqCst);
+        if is_it.is_ok() {
+            self.plan_trial(&health);
+        }
+    }
+
+    fn age(&self, now: Instant) -> u64 {
+        as_number(now.saturating_duration_since(self.born))
+    }
+
     /// Counts a request that found no connection, or lost it before an answer.
     pub(crate) fn count_failure(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes in that a request to it was answered. One relaxed load unless requests were failing.
-    pub(crate) fn exchange_completed(&self) {
-        if self.traffic_failures.load(Ordering::Relaxed) > 0 {
-            self.judge(|health| {
-                health.exchange_completed();
-                None
-            });
-        }
+    /// Whether requests to it have been failing.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.traffic_failures.load(Ordering::Relaxed) > 0
     }
 }
 
-impl Lane for LiveNode {
-    fn id(&self) -> NodeId {
-        self.id
-    }
+/// No moment at all, where moments are numbers.
+const NEVER: u64 = u64::MAX;
+
+fn as_number(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(NEVER - 1)
 }
 
 /// Everything known about a node, at one moment.
@@ -280,6 +381,8 @@ pub struct NodeView {
     pub is_healthy: bool,
     /// Whether an operator has taken it out.
     pub is_drained: bool,
+    /// From when on one request may try it; only of a node that is out and that nobody probes.
+    pub ejected_until: Option<Instant>,
     /// Slots ever taken on it.
     pub requests: u64,
     /// Requests that found no connection to it, or lost it before an answer.
@@ -288,17 +391,56 @@ pub struct NodeView {
     pub last_probe: Option<LastProbe>,
 }
 
-/// A place among the requests in flight on one node, given back by dropping it.
+/// What all nodes of a pool may have in flight together.
+#[derive(Debug)]
+pub(crate) struct Total {
+    /// Always open.
+    pub(crate) gate: Gate,
+    /// Looks at everybody who waits for a slot of the pool.
+    pub(crate) pool: Weak<dyn Settle>,
+}
+
+/// Looks again at everybody who waits.
+pub(crate) trait Settle: std::fmt::Debug + Send + Sync {
+    /// Gives slots to those who wait and may have them now.
+    fn settle(&self);
+}
+
+/// A place among the requests in flight on one node, and in its pool if that is bounded; given back
+/// by dropping it.
 #[derive(Debug)]
 pub struct Slot {
     node: Arc<LiveNode>,
+    total: Option<Arc<Total>>,
+    /// Its number when it was given to try a node that is out; else 0.
+    trial: u64,
 }
 
 impl Slot {
-    /// Wraps a slot that has been taken from the gate of `node`.
-    pub(crate) fn taken(node: Arc<LiveNode>) -> Self {
-        node.requests.fetch_add(1, Ordering::Relaxed);
-        Self { node }
+    /// Takes a slot, if the node and its pool have one.
+    pub(crate) fn take(node: &Arc<LiveNode>, total: Option<&Arc<Total>>) -> Option<Self> {
+        if let Some(total) = total {
+            total.gate.take()?;
+        }
+        let Some(how) = node.gate.take() else {
+            if let Some(total) = total {
+                total.gate.release();
+            }
+            return None;
+        };
+        let number = node.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let trial = match how {
+            Taken::Only => number,
+            Taken::Usual => 0,
+        };
+        if trial > 0 {
+            node.trial.store(trial, Ordering::SeqCst);
+        }
+        Some(Self {
+            node: Arc::clone(node),
+            total: total.cloned(),
+            trial,
+        })
     }
 
     /// The node this slot belongs to.
@@ -306,16 +448,51 @@ impl Slot {
     pub fn node(&self) -> &Arc<LiveNode> {
         &self.node
     }
+
+    /// Whether it was given to try a node that is out, and has told nothing about it so far.
+    #[must_use]
+    pub fn is_trial(&self) -> bool {
+        self.trial > 0 && self.node.trial.load(Ordering::SeqCst) == self.trial
+    }
+}
+
+impl OfNode for Slot {
+    fn node_id(&self) -> NodeId {
+        self.node.id
+    }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         let node = &self.node;
         node.gate.release();
-        if node.queue.waiting() > 0
-            && let Some(waker) = node.queue.pass(node, || node.gate.take())
-        {
-            waker.wake();
+        if let Some(total) = &self.total {
+            total.gate.release();
+        }
+        if self.trial > 0 {
+            node.trial_ended(self.trial);
+        }
+        if node.queue.waiting() == 0 {
+            return;
+        }
+        // Of the pool as it is now, which may be bounded otherwise than when this slot was taken.
+        let total = node
+            .total
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let passed = node
+            .queue
+            .pass(node.id, || Self::take(node, total.as_ref()));
+        match (passed, total) {
+            (Some(waker), _) => waker.wake(),
+            // Somebody may wait for another node of a pool that was full as a whole.
+            (None, Some(total)) => {
+                if let Some(pool) = total.pool.upgrade() {
+                    pool.settle();
+                }
+            }
+            (None, None) => {}
         }
     }
 }

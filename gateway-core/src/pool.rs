@@ -4,26 +4,30 @@
 //! slot that comes free. Called on every try of every request; what changes the rotation is rare
 //! and goes one at a time.
 //!
-//! Invariants: a node out of rotation is never picked; nobody overtakes a waiter who could use the
-//! same slot; a node that stays in the list keeps everything known about it.
+//! Invariants: a node out of rotation is never picked, but for one trial at a time of a node that
+//! nobody probes; nobody overtakes a waiter who could use the same slot; a node that stays in the
+//! list keeps everything known about it.
 //! Locks are taken in the order changes, roster, health, queue, and no waker runs under one.
 //!
-//! Source: the selection section of the front door; adr/0004.
+//! Source: the selection section of the front door; GATEWAY §6; adr/0004, adr/0048, adr/0049.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::task::Waker;
 use std::time::Instant;
 
-use gateway_config::model::{Health as Rules, Name, Pool};
+use gateway_config::model::{Name, Pool, ProbeKind};
 
+use crate::balance::Turns;
 use crate::health::{Health, Turn};
-use crate::node::{LiveNode, NodeView, Slot};
+use crate::in_flight::Gate;
+use crate::node::{LiveNode, NodeView, Settle, Slot, Total};
 use crate::queue::{Choice, Queue, QueueFull};
 use crate::ranges::{Holder, Ranges};
 use crate::readiness::{Observation, Why};
 use crate::retry::Elsewhere;
+use crate::roster::{Roster, Survey};
 use crate::rotation::{By, Moves, Rotation};
-use crate::tried::{NodeId, Tried};
+use crate::tried::{Hints, NodeId};
 use crate::wait::Wait;
 
 /// The live state of one pool, shared by every worker and every snapshot that names it.
@@ -31,14 +35,10 @@ use crate::wait::Wait;
 pub struct PoolState {
     name: Name,
     roster: RwLock<Roster>,
-    queue: Arc<Queue<LiveNode>>,
+    queue: Arc<Queue<Slot>>,
     changes: Mutex<Changes>,
-}
-
-#[derive(Debug)]
-struct Roster {
-    nodes: Vec<Arc<LiveNode>>,
-    rules: Rules,
+    turns: Turns,
+    this: Weak<Self>,
 }
 
 #[derive(Debug)]
@@ -61,23 +61,27 @@ pub enum Pick {
 }
 
 impl PoolState {
-    /// The pool at the start of the process: every node is out, and its first probe decides alone.
+    /// The pool at the start of the process: every node that is probed is out, and its first probe
+    /// decides alone; a node that nobody probes is in. What is drawn by lot follows from `seed`.
     #[must_use]
-    pub fn new(pool: &Pool) -> Arc<Self> {
-        let state = Self {
+    pub fn new(pool: &Pool, seed: u64, now: Instant) -> Arc<Self> {
+        let fresh = match is_probed(pool) {
+            true => Health::at_start(),
+            false => Health::unprobed(),
+        };
+        let state = Arc::new_cyclic(|this| Self {
             name: Arc::clone(&pool.name),
-            roster: RwLock::new(Roster {
-                nodes: Vec::new(),
-                rules: pool.health.clone(),
-            }),
+            roster: RwLock::default(),
             queue: Arc::new(Queue::new(pool.queue)),
             changes: Mutex::new(Changes {
                 next_id: 0,
                 ranges: Ranges::of(&pool.nodes),
             }),
-        };
-        state.reconcile(&mut state.changes(), pool, &Health::at_start());
-        Arc::new(state)
+            turns: Turns::new(seed),
+            this: Weak::clone(this),
+        });
+        let _ = state.reconcile(&mut state.changes(), pool, &fresh, now);
+        state
     }
 
     /// Its name.
@@ -86,18 +90,19 @@ impl PoolState {
         &self.name
     }
 
-    /// Takes a slot on the node with the fewest requests in flight; of several, on the one picked
-    /// longest ago.
+    /// Takes a slot on the node that is to have the request, as the pool is balanced; on a backup
+    /// only when no other node may take it.
     ///
     /// Never waits. Reads the list of nodes under a lock that only [`apply`](Self::apply) takes for
     /// itself, for a moment; the queue's lock is taken only while somebody waits for a slot.
     #[must_use]
-    pub fn pick(&self, tried: &Tried) -> Pick {
+    pub fn pick(&self, hints: &Hints, now: Instant) -> Pick {
         let roster = self.roster();
         if self.queue.waiting() == 0 {
-            return choose(&roster, tried).into();
+            return self.choose(&roster, hints, Some(now)).into();
         }
-        let (choice, wakers) = self.queue.overtake(tried, |tried| choose(&roster, tried));
+        let choose = |hints: &Hints| self.choose(&roster, hints, Some(now));
+        let (choice, wakers) = self.queue.overtake(hints, choose);
         drop(roster);
         wake(wakers);
         choice.into()
@@ -107,9 +112,10 @@ impl PoolState {
     ///
     /// # Errors
     /// [`QueueFull`] when as many requests wait as the pool allows.
-    pub fn wait(&self, tried: &Tried) -> Result<Wait, QueueFull> {
+    pub fn wait(&self, hints: &Hints, now: Instant) -> Result<Wait, QueueFull> {
         let roster = self.roster();
-        let (joined, wakers) = self.queue.join(tried, |tried| choose(&roster, tried));
+        let choose = |hints: &Hints| self.choose(&roster, hints, Some(now));
+        let (joined, wakers) = self.queue.join(hints, choose);
         drop(roster);
         wake(wakers);
         Ok(Wait::new(Arc::clone(&self.queue), joined?))
@@ -117,9 +123,9 @@ impl PoolState {
 
     /// Whether another try could find a node, without taking a slot.
     #[must_use]
-    pub fn elsewhere(&self, tried: &Tried) -> Elsewhere {
-        match survey(&self.roster(), tried) {
-            Survey::Free { .. } => Elsewhere::Free,
+    pub fn elsewhere(&self, hints: &Hints, now: Instant) -> Elsewhere {
+        match self.roster().survey(&self.turns, hints, Some(now)) {
+            Survey::Free(..) => Elsewhere::Free,
             Survey::Full => Elsewhere::Full,
             Survey::AllTried | Survey::NobodyUp => Elsewhere::Nobody,
         }
@@ -127,31 +133,39 @@ impl PoolState {
 
     /// Takes in what a probe of `node` found. A node that has left the pool is no longer judged.
     pub fn probed(&self, node: &LiveNode, seen: &Observation, now: Instant) -> Moves {
-        self.judge(node, By::Probe, |health, rules, is_last| {
-            health.probed(seen, rules, is_last, now)
+        self.judge(node, By::Probe, now, |health, roster, is_last| {
+            health.probed(seen, &roster.rules, is_last, now)
         })
     }
 
-    /// Takes in that a request to `node` found no connection, or lost it before an answer.
-    pub fn exchange_failed(&self, node: &LiveNode, now: Instant) -> Moves {
+    /// Takes in that the request that has this slot found no connection, or lost it before an
+    /// answer.
+    pub fn exchange_failed(&self, slot: &Slot, now: Instant) -> Moves {
+        let (node, is_trial) = (slot.node(), slot.is_trial());
         node.count_failure();
-        self.judge(node, By::Traffic, |health, rules, is_last| {
-            health.exchange_failed(rules, is_last, now)
+        self.judge(node, By::Traffic, now, |health, roster, is_last| {
+            health.exchange_failed(&roster.rules, is_last, is_trial, now)
         })
     }
 
-    /// Takes in that a request to `node` was answered, with whatever status.
+    /// Takes in that the request that has this slot was answered, with whatever status.
     ///
-    /// One relaxed load unless requests to it have been failing.
-    pub fn exchange_completed(&self, node: &LiveNode) {
-        node.exchange_completed();
+    /// One relaxed load unless requests to the node have been failing, or this one was its trial.
+    pub fn exchange_completed(&self, slot: &Slot, now: Instant) -> Moves {
+        let (node, is_trial) = (slot.node(), slot.is_trial());
+        if !is_trial && !node.is_failing() {
+            return Moves::default();
+        }
+        self.judge(node, By::Traffic, now, |health, _, _| {
+            health.exchange_completed(is_trial, now)
+        })
     }
 
     /// Takes a node out for as long as it is drained, or lets it back in; `None`: there is no such
     /// node.
     ///
     /// Its probes and its failures are judged meanwhile as ever; its requests in flight end.
-    pub fn set_drained(&self, name: &str, drained: bool) -> Option<Moves> {
+    pub fn set_drained(&self, name: &str, drained: bool, now: Instant) -> Option<Moves> {
         let node = self.nodes().into_iter().find(|one| **one.name() == *name)?;
         let mut changes = self.changes();
         let roster = self.roster();
@@ -159,31 +173,30 @@ impl PoolState {
             return Some(Moves::default());
         };
         let ranges = changes.ranges.observe(|name| holder(&roster, name));
-        let total_in = total_in(&roster.nodes);
-        let wakers = self.queue.settle(|tried| choose(&roster, tried));
-        drop(roster);
-        drop(changes);
-        wake(wakers);
-        let rotations = vec![Rotation::of(&node, turn, By::Operator, total_in)];
+        self.turned(&roster, &node, turn, now);
+        let rotation = Rotation::of(&node, turn, By::Operator, total_in(&roster.nodes));
+        self.settled(roster, changes, now);
+        let rotations = vec![rotation];
         Some(Moves { rotations, ranges })
     }
 
     /// Takes over the nodes and rules of a new snapshot.
     ///
     /// A node with the same name and address keeps everything known about it. A new one is out
-    /// until its first good probe. One that is gone is not picked again; its slots come back as
-    /// their requests end.
-    pub fn apply(&self, pool: &Pool) -> Moves {
+    /// until its first good probe, or in if nobody probes it. One that is gone is not picked again;
+    /// its slots come back as their requests end.
+    pub fn apply(&self, pool: &Pool, now: Instant) -> Moves {
+        let fresh = match is_probed(pool) {
+            true => Health::added(),
+            false => Health::unprobed(),
+        };
         let mut changes = self.changes();
         changes.ranges.replace(&pool.nodes);
-        let rotations = self.reconcile(&mut changes, pool, &Health::added());
+        let rotations = self.reconcile(&mut changes, pool, &fresh, now);
         self.queue.set_limit(pool.queue);
         let roster = self.roster();
         let ranges = changes.ranges.observe(|name| holder(&roster, name));
-        let wakers = self.queue.settle(|tried| choose(&roster, tried));
-        drop(roster);
-        drop(changes);
-        wake(wakers);
+        self.settled(roster, changes, now);
         Moves { rotations, ranges }
     }
 
@@ -229,7 +242,8 @@ impl PoolState {
         &self,
         node: &LiveNode,
         by: By,
-        verdict: impl FnOnce(&mut Health, &Rules, bool) -> Option<Turn>,
+        now: Instant,
+        verdict: impl FnOnce(&mut Health, &Roster, bool) -> Option<Turn>,
     ) -> Moves {
         let mut changes = self.changes();
         let roster = self.roster();
@@ -238,7 +252,7 @@ impl PoolState {
         }
         let others = total_in(&roster.nodes).saturating_sub(usize::from(node.is_in_rotation()));
         let was_probed = node.health().is_probed();
-        let turn = node.judge(|health| verdict(health, &roster.rules, others == 0));
+        let turn = node.judge(|health| verdict(health, &roster, others == 0));
         if turn.is_none() && was_probed {
             return Moves::default();
         }
@@ -249,16 +263,67 @@ impl PoolState {
                 ranges,
             };
         };
+        self.turned(&roster, node, turn, now);
         let rotations = vec![Rotation::of(node, turn, by, total_in(&roster.nodes))];
-        let wakers = self.queue.settle(|tried| choose(&roster, tried));
-        drop(roster);
-        drop(changes);
-        wake(wakers);
+        self.settled(roster, changes, now);
         Moves { rotations, ranges }
     }
 
-    fn reconcile(&self, changes: &mut Changes, pool: &Pool, fresh: &Health) -> Vec<Rotation> {
-        let old = self.nodes();
+    /// A node that comes in is not owed the turns it has missed.
+    fn turned(&self, roster: &Roster, node: &LiveNode, turn: Turn, now: Instant) {
+        if turn == Turn::In {
+            node.enters(now);
+            let weight = node.weight(roster.slow_start, Some(now));
+            node.set_due(self.turns.at_entry(weight));
+        }
+    }
+
+    /// Ends a change: everybody who waits is looked at again, and woken when no lock is held.
+    fn settled(
+        &self,
+        roster: RwLockReadGuard<'_, Roster>,
+        changes: MutexGuard<'_, Changes>,
+        now: Instant,
+    ) {
+        let choose = |hints: &Hints| self.choose(&roster, hints, Some(now));
+        let wakers = self.queue.settle(choose);
+        drop(roster);
+        drop(changes);
+        wake(wakers);
+    }
+
+    fn choose(&self, roster: &Roster, hints: &Hints, now: Option<Instant>) -> Choice<Slot> {
+        loop {
+            match roster.survey(&self.turns, hints, now) {
+                Survey::AllTried => return Choice::AllTried,
+                Survey::Full => return Choice::Full,
+                Survey::NobodyUp => return Choice::NobodyUp,
+                Survey::Free(node, standing) => {
+                    if roster.is_full() {
+                        return Choice::Full;
+                    }
+                    // Another picker may have come first; it then has the slot, and the nodes are
+                    // looked at again.
+                    if let Some(slot) = Slot::take(node, roster.total.as_ref()) {
+                        node.set_due(self.turns.chosen(standing));
+                        return Choice::Taken(slot);
+                    }
+                }
+            }
+        }
+    }
+
+    fn reconcile(
+        &self,
+        changes: &mut Changes,
+        pool: &Pool,
+        fresh: &Health,
+        now: Instant,
+    ) -> Vec<Rotation> {
+        let (old, total) = {
+            let roster = self.roster();
+            (roster.nodes.clone(), self.total(&roster, pool))
+        };
         let mut nodes = Vec::with_capacity(pool.nodes.len());
         for wanted in &pool.nodes {
             let kept = old
@@ -267,27 +332,48 @@ impl PoolState {
             let node = kept.cloned().unwrap_or_else(|| {
                 let id = NodeId(changes.next_id);
                 changes.next_id += 1;
-                Arc::new(LiveNode::new(
-                    id,
-                    wanted,
-                    pool.in_flight,
-                    fresh.clone(),
-                    Arc::clone(&self.queue),
-                ))
+                let queue = Arc::clone(&self.queue);
+                Arc::new(LiveNode::new(id, wanted, fresh.clone(), queue, now))
             });
-            node.gate().set_ceiling(pool.in_flight);
+            node.set(wanted, pool.in_flight, total.as_ref());
             nodes.push(node);
         }
         let gone = old
             .iter()
             .filter(|node| !nodes.iter().any(|kept| kept.id() == node.id()));
-        let rotations = remove(gone, total_in(&old));
-        let mut roster = self.roster.write().unwrap_or_else(PoisonError::into_inner);
-        *roster = Roster {
-            nodes,
-            rules: pool.health.clone(),
-        };
+        let mut rotations = remove(gone, total_in(&old));
+        let roster = Roster::new(pool, nodes, total);
+        for node in &roster.nodes {
+            let is_new = !old.iter().any(|before| before.id() == node.id());
+            let turn = node.judge(|health| health.set_watched(is_probed(pool), now));
+            if is_new && node.is_in_rotation() {
+                self.turned(&roster, node, Turn::In, now);
+            }
+            if let Some(turn) = turn {
+                self.turned(&roster, node, turn, now);
+                rotations.push(Rotation::of(
+                    node,
+                    turn,
+                    By::Reload,
+                    total_in(&roster.nodes),
+                ));
+            }
+        }
+        *self.roster.write().unwrap_or_else(PoisonError::into_inner) = roster;
         rotations
+    }
+
+    /// What bounds the pool as a whole: the same count as before as long as there is a bound.
+    fn total(&self, before: &Roster, pool: &Pool) -> Option<Arc<Total>> {
+        let ceiling = pool.in_flight_total?;
+        let total = before.total.clone().unwrap_or_else(|| {
+            let gate = Gate::shut(ceiling);
+            gate.open();
+            let pool: Weak<Self> = Weak::clone(&self.this);
+            Arc::new(Total { gate, pool })
+        });
+        total.gate.set_ceiling(ceiling);
+        Some(total)
     }
 
     fn roster(&self) -> RwLockReadGuard<'_, Roster> {
@@ -315,63 +401,22 @@ fn remove<'a>(gone: impl Iterator<Item = &'a Arc<LiveNode>>, mut total_in: usize
     rotations
 }
 
-fn choose(roster: &Roster, tried: &Tried) -> Choice<LiveNode> {
-    loop {
-        match survey(roster, tried) {
-            Survey::AllTried => return Choice::AllTried,
-            Survey::Full => return Choice::Full,
-            Survey::NobodyUp => return Choice::NobodyUp,
-            Survey::Free { node, turn } => {
-                // Another picker may have come first; it then has the slot, and the nodes are
-                // looked at again.
-                if node.gate().take() {
-                    node.set_last_turn(turn);
-                    return Choice::Taken(Arc::clone(node));
-                }
-            }
-        }
+impl Settle for PoolState {
+    fn settle(&self) {
+        let roster = self.roster();
+        // No time is at hand, and none is needed: who is out stays out.
+        let wakers = self.queue.settle(|hints| self.choose(&roster, hints, None));
+        drop(roster);
+        wake(wakers);
     }
 }
 
-/// What one look at the nodes finds.
-enum Survey<'a> {
-    AllTried,
-    /// The node to pick, and the number of this turn: above that of every node looked at. Two
-    /// pickers at once may count the same turn, which costs a tie its order and nothing else.
-    Free {
-        node: &'a Arc<LiveNode>,
-        turn: u64,
-    },
-    Full,
-    NobodyUp,
-}
-
-fn survey<'a>(roster: &'a Roster, tried: &Tried) -> Survey<'a> {
-    let mut best: Option<(u32, u64, &Arc<LiveNode>)> = None;
-    let mut latest = 0;
-    let mut found = Survey::NobodyUp;
-    for node in &roster.nodes {
-        let turn = node.last_turn();
-        latest = latest.max(turn);
-        let Some(in_flight) = node.gate().open_count() else {
-            continue;
-        };
-        if tried.contains(node.id()) {
-            if matches!(found, Survey::NobodyUp) {
-                found = Survey::AllTried;
-            }
-            continue;
-        }
-        found = Survey::Full;
-        let is_better = best.is_none_or(|(least, oldest, _)| (in_flight, turn) < (least, oldest));
-        if node.gate().has_room(in_flight) && is_better {
-            best = Some((in_flight, turn, node));
-        }
+/// Whether anybody asks the nodes how they are.
+fn is_probed(pool: &Pool) -> bool {
+    match pool.probe.kind {
+        ProbeKind::None => false,
+        ProbeKind::Http(_) | ProbeKind::Ready | ProbeKind::Tcp => true,
     }
-    best.map_or(found, |(_, _, node)| Survey::Free {
-        node,
-        turn: latest + 1,
-    })
 }
 
 fn total_in(nodes: &[Arc<LiveNode>]) -> usize {
@@ -390,13 +435,13 @@ fn wake(wakers: Vec<Waker>) {
     wakers.into_iter().for_each(Waker::wake);
 }
 
-impl From<Choice<LiveNode>> for Pick {
-    fn from(choice: Choice<LiveNode>) -> Self {
+impl From<Choice<Slot>> for Pick {
+    fn from(choice: Choice<Slot>) -> Self {
         match choice {
             Choice::AllTried => Self::AllTried,
             Choice::Full => Self::Full,
             Choice::NobodyUp => Self::NobodyUp,
-            Choice::Taken(node) => Self::Slot(Slot::taken(node)),
+            Choice::Taken(slot) => Self::Slot(slot),
         }
     }
 }

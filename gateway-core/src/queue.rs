@@ -1,8 +1,8 @@
 //! Lets requests wait for a slot, first come, first served, and never too many of them.
 //!
 //! Leaves to [`pool`](crate::pool) which node is best and to [`node`](crate::node) what a slot is;
-//! here a node is only something with an identity of which a slot has been taken. A release looks
-//! at one atomic count and goes on unless somebody waits.
+//! here a slot is only something of a node with an identity. A release looks at one atomic count
+//! and goes on unless somebody waits.
 //!
 //! Invariants: a slot goes to the first waiter that may use it; a newcomer keeps a slot only when
 //! no waiter may use it; a waiter that goes away leaves no entry behind.
@@ -11,66 +11,66 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use crate::tried::{NodeId, Tried};
+use crate::tried::{Hints, NodeId};
 
 /// The queue of a pool holds as many requests as it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("as many requests wait for a slot as may")]
 pub struct QueueFull;
 
-/// Something of which slots are taken.
-pub(crate) trait Lane {
-    /// Which node this is.
-    fn id(&self) -> NodeId;
+/// A slot of some node.
+pub(crate) trait OfNode {
+    /// Which node it is of.
+    fn node_id(&self) -> NodeId;
 }
 
 /// How a wait ends, or what a look at the nodes finds.
 #[derive(Debug)]
-pub(crate) enum Choice<N> {
+pub(crate) enum Choice<S> {
     /// Every node in rotation has been tried.
     AllTried,
     /// A node that may take the request is in rotation, and every such node is full.
     Full,
     /// No node is in rotation.
     NobodyUp,
-    /// A slot of this node has been taken.
-    Taken(Arc<N>),
+    /// A slot has been taken.
+    Taken(S),
 }
 
 /// What joining the queue came to.
 #[derive(Debug)]
-pub(crate) enum Joined<N> {
+pub(crate) enum Joined<S> {
     /// There is nothing to wait for.
-    Ended(Choice<N>),
+    Ended(Choice<S>),
     /// The number under which the request waits.
     Waits(u64),
 }
 
 /// Requests that wait for a slot.
 #[derive(Debug)]
-pub(crate) struct Queue<N> {
+pub(crate) struct Queue<S> {
     waiting: AtomicUsize,
-    line: Mutex<Line<N>>,
+    line: Mutex<Line<S>>,
 }
 
 #[derive(Debug)]
-struct Line<N> {
+struct Line<S> {
     limit: usize,
     next: u64,
     waiters: BTreeMap<u64, Waiter>,
-    ended: BTreeMap<u64, Choice<N>>,
+    ended: BTreeMap<u64, Choice<S>>,
 }
 
 #[derive(Debug)]
 struct Waiter {
-    tried: Tried,
+    hints: Hints,
     waker: Option<Waker>,
 }
 
-impl<N: Lane> Queue<N> {
+impl<S: OfNode> Queue<S> {
     /// An empty queue for at most `limit` requests.
     pub(crate) fn new(limit: u32) -> Self {
         let line = Line {
@@ -98,11 +98,11 @@ impl<N: Lane> Queue<N> {
     /// Looks for a slot on behalf of a newcomer while others wait. Never leaves an entry behind.
     pub(crate) fn overtake(
         &self,
-        tried: &Tried,
-        choose: impl Fn(&Tried) -> Choice<N>,
-    ) -> (Choice<N>, Vec<Waker>) {
+        hints: &Hints,
+        choose: impl Fn(&Hints) -> Choice<S>,
+    ) -> (Choice<S>, Vec<Waker>) {
         let mut wakers = Vec::new();
-        let choice = self.serve_newcomer(&mut self.line(), tried, choose, &mut wakers);
+        let choice = self.serve_newcomer(&mut self.line(), hints, choose, &mut wakers);
         (choice, wakers)
     }
 
@@ -112,15 +112,15 @@ impl<N: Lane> Queue<N> {
     /// [`QueueFull`] when as many requests wait as may.
     pub(crate) fn join(
         &self,
-        tried: &Tried,
-        choose: impl Fn(&Tried) -> Choice<N>,
-    ) -> (Result<Joined<N>, QueueFull>, Vec<Waker>) {
+        hints: &Hints,
+        choose: impl Fn(&Hints) -> Choice<S>,
+    ) -> (Result<Joined<S>, QueueFull>, Vec<Waker>) {
         let mut wakers = Vec::new();
         let mut line = self.line();
         // Counted before the last look at the nodes: whoever releases a slot after that look sees
         // the count and comes to the line.
         self.waiting.fetch_add(1, Ordering::SeqCst);
-        let joined = match self.serve_newcomer(&mut line, tried, choose, &mut wakers) {
+        let joined = match self.serve_newcomer(&mut line, hints, choose, &mut wakers) {
             Choice::Full if line.waiters.len() >= line.limit => Err(QueueFull),
             Choice::Full => {
                 let ticket = line.next;
@@ -128,7 +128,7 @@ impl<N: Lane> Queue<N> {
                 line.waiters.insert(
                     ticket,
                     Waiter {
-                        tried: tried.clone(),
+                        hints: hints.clone(),
                         waker: None,
                     },
                 );
@@ -146,16 +146,16 @@ impl<N: Lane> Queue<N> {
     /// use is the newcomer's.
     fn serve_newcomer(
         &self,
-        line: &mut Line<N>,
-        tried: &Tried,
-        choose: impl Fn(&Tried) -> Choice<N>,
+        line: &mut Line<S>,
+        hints: &Hints,
+        choose: impl Fn(&Hints) -> Choice<S>,
         wakers: &mut Vec<Waker>,
-    ) -> Choice<N> {
+    ) -> Choice<S> {
         loop {
-            match choose(tried) {
-                Choice::Taken(node) => match line.first_for(node.id()) {
-                    Some(ticket) => wakers.extend(self.end(line, ticket, Choice::Taken(node))),
-                    None => return Choice::Taken(node),
+            match choose(hints) {
+                Choice::Taken(slot) => match line.first_for(slot.node_id()) {
+                    Some(ticket) => wakers.extend(self.end(line, ticket, Choice::Taken(slot))),
+                    None => return Choice::Taken(slot),
                 },
                 other @ (Choice::AllTried | Choice::Full | Choice::NobodyUp) => return other,
             }
@@ -163,18 +163,15 @@ impl<N: Lane> Queue<N> {
     }
 
     /// Gives a slot of `node`, if one can be taken, to the first waiter that may use it.
-    pub(crate) fn pass(&self, node: &Arc<N>, take: impl FnOnce() -> bool) -> Option<Waker> {
+    pub(crate) fn pass(&self, node: NodeId, take: impl FnOnce() -> Option<S>) -> Option<Waker> {
         let mut line = self.line();
-        let ticket = line.first_for(node.id())?;
-        if take() {
-            self.end(&mut line, ticket, Choice::Taken(Arc::clone(node)))
-        } else {
-            None
-        }
+        let ticket = line.first_for(node)?;
+        let slot = take()?;
+        self.end(&mut line, ticket, Choice::Taken(slot))
     }
 
     /// Looks at every waiter again, in order, after nodes or their ceilings have changed.
-    pub(crate) fn settle(&self, choose: impl Fn(&Tried) -> Choice<N>) -> Vec<Waker> {
+    pub(crate) fn settle(&self, choose: impl Fn(&Hints) -> Choice<S>) -> Vec<Waker> {
         let mut line = self.line();
         let tickets: Vec<u64> = line.waiters.keys().copied().collect();
         let mut wakers = Vec::new();
@@ -182,7 +179,7 @@ impl<N: Lane> Queue<N> {
             let Some(waiter) = line.waiters.get(&ticket) else {
                 continue;
             };
-            match choose(&waiter.tried) {
+            match choose(&waiter.hints) {
                 Choice::Full => {}
                 ended @ (Choice::AllTried | Choice::NobodyUp | Choice::Taken(_)) => {
                     wakers.extend(self.end(&mut line, ticket, ended));
@@ -193,7 +190,7 @@ impl<N: Lane> Queue<N> {
     }
 
     /// How the wait has ended; else the waker is kept for when it does.
-    pub(crate) fn poll(&self, ticket: u64, waker: &Waker) -> Option<Choice<N>> {
+    pub(crate) fn poll(&self, ticket: u64, waker: &Waker) -> Option<Choice<S>> {
         let mut line = self.line();
         if let Some(ended) = line.ended.remove(&ticket) {
             return Some(ended);
@@ -208,7 +205,7 @@ impl<N: Lane> Queue<N> {
     }
 
     /// Leaves the queue. What had already been handed over comes back, for the caller to release.
-    pub(crate) fn leave(&self, ticket: u64) -> Option<Choice<N>> {
+    pub(crate) fn leave(&self, ticket: u64) -> Option<Choice<S>> {
         let mut line = self.line();
         if line.waiters.remove(&ticket).is_some() {
             self.waiting.fetch_sub(1, Ordering::SeqCst);
@@ -216,22 +213,23 @@ impl<N: Lane> Queue<N> {
         line.ended.remove(&ticket)
     }
 
-    fn end(&self, line: &mut Line<N>, ticket: u64, how: Choice<N>) -> Option<Waker> {
+    fn end(&self, line: &mut Line<S>, ticket: u64, how: Choice<S>) -> Option<Waker> {
         let waiter = line.waiters.remove(&ticket)?;
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         line.ended.insert(ticket, how);
         waiter.waker
     }
 
-    fn line(&self) -> MutexGuard<'_, Line<N>> {
+    fn line(&self) -> MutexGuard<'_, Line<S>> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<N> Line<N> {
+impl<S> Line<S> {
     fn first_for(&self, node: NodeId) -> Option<u64> {
-        let may_use =
-            |(ticket, waiter): (&u64, &Waiter)| (!waiter.tried.contains(node)).then_some(*ticket);
+        let may_use = |(ticket, waiter): (&u64, &Waiter)| {
+            (!waiter.hints.tried.contains(node)).then_some(*ticket)
+        };
         self.waiters.iter().find_map(may_use)
     }
 }

@@ -1,6 +1,7 @@
-//! Remembers which nodes a request has tried.
+//! What a request brings to the choice of a node: which nodes it has tried, and what is to lead it
+//! to the same node again.
 //!
-//! Source: the retry section of the front door: every try is on a different node.
+//! Source: the retry section of the front door: every try is on a different node; adr/0049.
 
 /// The identity of one node in one pool, for as long as the process runs.
 ///
@@ -42,5 +43,26 @@ impl Tried {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// What a choice of a node for one request depends on, beside the nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// The nodes it has tried; none of them is chosen again.
+    pub tried: Tried,
+    /// The hash of what is to lead to the same node again, in a pool that is balanced by a hash;
+    /// `None`: it has nothing of the kind, and goes where the next one in turn goes.
+    pub key: Option<u32>,
+}
+
+impl Hints {
+    /// A request that has tried nothing and has no key.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            tried: Tried::none(),
+            key: None,
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::node::{LiveNode, Slot};
+use crate::node::Slot;
 use crate::queue::{Choice, Joined, Queue};
 
 /// How a wait for a slot ended.
@@ -31,7 +31,7 @@ pub enum Waited {
 #[derive(Debug)]
 #[must_use = "the place in the queue is given up when this is dropped"]
 pub struct Wait {
-    queue: Arc<Queue<LiveNode>>,
+    queue: Arc<Queue<Slot>>,
     place: Place,
 }
 
@@ -42,7 +42,7 @@ enum Place {
 }
 
 impl Wait {
-    pub(crate) fn new(queue: Arc<Queue<LiveNode>>, joined: Joined<LiveNode>) -> Self {
+    pub(crate) fn new(queue: Arc<Queue<Slot>>, joined: Joined<Slot>) -> Self {
         let place = match joined {
             Joined::Ended(choice) => Place::Ended(ended(choice)),
             Joined::Waits(ticket) => Place::Waits(ticket),
@@ -77,11 +77,11 @@ impl Drop for Wait {
     }
 }
 
-fn ended(choice: Choice<LiveNode>) -> Option<Waited> {
+fn ended(choice: Choice<Slot>) -> Option<Waited> {
     match choice {
         Choice::AllTried => Some(Waited::AllTried),
         Choice::Full => None,
         Choice::NobodyUp => Some(Waited::NobodyUp),
-        Choice::Taken(node) => Some(Waited::Slot(Slot::taken(node))),
+        Choice::Taken(slot) => Some(Waited::Slot(slot)),
     }
 }

@@ -11,7 +11,7 @@ use gateway_core::failure::{Asked, Failure};
 use gateway_core::node::{LiveNode, Slot};
 use gateway_core::retry::Tries;
 use gateway_core::tally::Outcome;
-use gateway_core::tried::Tried;
+use gateway_core::tried::Hints;
 use http::{HeaderMap, HeaderValue};
 use pingora_core::{Error, ErrorType};
 
@@ -125,8 +125,8 @@ pub(crate) enum Reached {
 /// The nodes asked so far.
 #[derive(Default)]
 pub(crate) struct AskedSoFar {
-    /// Who they are.
-    pub(crate) tried: Tried,
+    /// Who they are, and what leads the request to the same node again; the latter left by `route`.
+    pub(crate) hints: Hints,
     /// How many there were.
     pub(crate) made: u32,
     /// The node asked last.

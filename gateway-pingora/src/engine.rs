@@ -181,7 +181,7 @@ impl Engine {
         // What was told of a node that has left since is taken back like everything that was told.
         let is_taken_back = !drained && overrides.drained.contains(&named);
         let known = serving.pools.get(pool);
-        match known.map(|known| (known, known.state.set_drained(node, drained))) {
+        match known.map(|known| (known, known.state.set_drained(node, drained, clock::now()))) {
             Some((known, Some(moves))) => known.report(&moves),
             Some((_, None)) | None if is_taken_back => {}
             Some((_, None)) => {
@@ -331,7 +331,7 @@ impl Prepared<'_> {
         let logs = shared.serving.load().snapshot.model().logs.clone();
         shared.access_log.turn_to(self.access_log, &logs);
         for pool in pools.values() {
-            let moves = pool.state.apply(&pool.pool);
+            let moves = pool.state.apply(&pool.pool, clock::now());
             pool.report(&moves);
         }
         for tried in &self.tried {
@@ -366,7 +366,7 @@ impl Overrides {
     fn keep_drained(&self, serving: &Serving) {
         for (pool, node) in &self.drained {
             if let Some(known) = serving.pools.get(&**pool)
-                && let Some(moves) = known.state.set_drained(node, true)
+                && let Some(moves) = known.state.set_drained(node, true, clock::now())
             {
                 known.report(&moves);
             }

@@ -1,7 +1,7 @@
 //! A pool as it runs: its settings, what is known about its nodes, how they are reached.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -44,7 +44,10 @@ impl LivePool {
         transport.hash_roots(&mut hasher);
         Ok(LivePool {
             pool: pool.clone(),
-            state: before.map_or_else(|| PoolState::new(pool), |one| Arc::clone(&one.state)),
+            state: before.map_or_else(
+                || PoolState::new(pool, RandomState::new().hash_one(0), clock::now()),
+                |one| Arc::clone(&one.state),
+            ),
             retries: before.map_or_else(Arc::default, |one| Arc::clone(&one.retries)),
             transport,
             group: hasher.finish(),
@@ -64,7 +67,9 @@ impl LivePool {
                 enabled: one.is_in,
                 healthy: one.is_healthy,
                 drained: one.is_drained,
-                ejected_until: None,
+                ejected_until: one
+                    .ejected_until
+                    .map(|until| wall + until.saturating_duration_since(now)),
                 in_flight: one.in_flight,
                 ceiling: one.ceiling,
                 may_take: one.may_take,

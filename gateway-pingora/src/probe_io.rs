@@ -1,12 +1,13 @@
-//! Asks nodes whether they serve: `GET /ready` over the transport of their pool, on a connection of
-//! its own, without a credential and without a slot.
+//! Asks nodes how they are, as their pool says: for the readiness document, for an answer with an
+//! expected status, or for a connection; over the transport of the pool, on a connection of its own,
+//! without a credential and without a slot. A node that nobody asks is only looked up again.
 //!
-//! [`ReadyCheck`] is Pingora's `HealthCheck` for one node. What an observation means is
+//! [`NodeCheck`] is Pingora's `HealthCheck` for one node. What an observation means is
 //! [`readiness`]'s and what it does to the node is the pool's; Pingora's
 //! own threshold is not asked, since it cannot take a node out at once. Everything here runs on the
 //! control runtime, so that no load on the workers can starve it.
 //!
-//! Source: adr/0010, adr/0019.
+//! Source: adr/0010, adr/0019, adr/0048.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +16,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use gateway_config::model::ProbeKind;
 use gateway_core::node::{LastProbe, LiveNode};
-use gateway_core::readiness::{self, Observation};
+use gateway_core::readiness::{self, Document, Observation};
 use pingora_core::connectors::ConnectorOptions;
 use pingora_core::connectors::http::v1::Connector;
 use pingora_core::protocols::http::v1::client::HttpSession;
@@ -43,7 +45,7 @@ pub(crate) fn connector() -> Arc<Connector> {
 }
 
 /// Asks one node of one pool.
-pub(crate) struct ReadyCheck {
+pub(crate) struct NodeCheck {
     /// Its pool as the snapshot that is served has it.
     pool: ArcSwap<LivePool>,
     node: Arc<LiveNode>,
@@ -54,10 +56,10 @@ pub(crate) struct ReadyCheck {
     says_nothing: AtomicBool,
 }
 
-impl ReadyCheck {
+impl NodeCheck {
     /// A check of this node, over a connector that may be shared: it keeps no connection.
     pub(crate) fn new(pool: Arc<LivePool>, node: Arc<LiveNode>, connector: Arc<Connector>) -> Self {
-        ReadyCheck {
+        NodeCheck {
             pool: ArcSwap::new(pool),
             node,
             connector,
@@ -88,7 +90,12 @@ impl ReadyCheck {
         }
     }
 
-    /// Probes once, in time, and tells nobody; `None` when the probe could not be made.
+    fn is_asked_nothing(&self) -> bool {
+        matches!(self.pool.load().pool.probe.kind, ProbeKind::None)
+    }
+
+    /// Probes once, in time, and tells nobody; `None` when the probe could not be made, or the node
+    /// is asked nothing.
     ///
     /// Cancel-safe: a probe that is dropped counts for nothing.
     pub(crate) async fn observe(&self) -> Option<Observation> {
@@ -96,8 +103,8 @@ impl ReadyCheck {
         let begun = clock::now();
         let pool = self.pool.load_full();
         let _ = tokio::time::timeout(pool.pool.probe.timeout, self.check_addresses()).await;
-        if self.says_nothing.swap(false, Ordering::Relaxed) {
-            // No descriptor was left for the probe: that is not the node's fault.
+        if self.says_nothing.swap(false, Ordering::Relaxed) || self.is_asked_nothing() {
+            // No descriptor was left for the probe, which is not the node's fault; or there is none.
             return None;
         }
         let now = clock::now();
@@ -116,6 +123,10 @@ impl ReadyCheck {
             let Ok(backend) = Backend::new(&address.to_string()) else {
                 continue;
             };
+            if self.is_asked_nothing() {
+                self.node.set_addresses(&[address]);
+                return;
+            }
             let _ = self.check(&backend).await;
             if *self.seen.lock().unwrap_or_else(PoisonError::into_inner) != Observation::Unreachable
             {
@@ -145,7 +156,14 @@ impl ReadyCheck {
         };
         // From here on the node has been reached, and silence is a matter of time.
         self.sees(Observation::Timeout);
-        let Ok(request) = self.request() else {
+        let request = match &pool.pool.probe.kind {
+            ProbeKind::Http(asked) => {
+                self.request(&asked.method, &asked.path, asked.host.as_deref())
+            }
+            ProbeKind::Ready => self.request("GET", "/ready", None),
+            ProbeKind::None | ProbeKind::Tcp => return Observation::Good(Document::default()),
+        };
+        let Ok(request) = request else {
             return Observation::Unreachable;
         };
         if session
@@ -155,32 +173,54 @@ impl ReadyCheck {
         {
             return Observation::Unreachable;
         }
-        read_answer(&mut session).await
+        match &pool.pool.probe.kind {
+            ProbeKind::Http(asked) => read_status(&mut session, &asked.expect).await,
+            ProbeKind::None | ProbeKind::Ready | ProbeKind::Tcp => read_answer(&mut session).await,
+        }
     }
 
     fn sees(&self, seen: Observation) {
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
     }
 
-    /// Case 61: `Host` is the address as configured, port and brackets included.
-    fn request(&self) -> Result<RequestHeader> {
-        let mut request = RequestHeader::build("GET", b"/ready", Some(4))?;
-        request.insert_header(http::header::HOST, &**self.node.addr())?;
+    /// Case 61: `Host` is the address as configured, port and brackets included, unless the pool has
+    /// another.
+    fn request(&self, method: &str, path: &str, host: Option<&str>) -> Result<RequestHeader> {
+        let mut request = RequestHeader::build(method, path.as_bytes(), Some(4))?;
+        request.insert_header(http::header::HOST, host.unwrap_or(self.node.addr()))?;
         request.insert_header(http::header::USER_AGENT, "gatewayd-probe")?;
         request.insert_header(http::header::CONNECTION, "close")?;
         Ok(request)
     }
 }
 
+/// What the head of an answer says; its body is left where it is.
+async fn read_status(session: &mut HttpSession, expect: &[u16]) -> Observation {
+    if let Err(observation) = read_head(session).await {
+        return observation;
+    }
+    match session.get_status().map(|status| status.as_u16()) {
+        Some(status) if expect.contains(&status) => Observation::Good(Document::default()),
+        Some(status) => Observation::Status(status),
+        None => Observation::Unreadable,
+    }
+}
+
 /// A connection that breaks before an answer is a node that was not reached; an answer that breaks,
 /// or is no HTTP, is one that cannot be read.
-async fn read_answer(session: &mut HttpSession) -> Observation {
+async fn read_head(session: &mut HttpSession) -> std::result::Result<(), Observation> {
     match session.read_response().await {
-        Ok(_) => {}
+        Ok(_) => Ok(()),
         Err(error) if matches!(error.etype(), ErrorType::InvalidHTTPHeader) => {
-            return Observation::Unreadable;
+            Err(Observation::Unreadable)
         }
-        Err(_) => return Observation::Unreachable,
+        Err(_) => Err(Observation::Unreachable),
+    }
+}
+
+async fn read_answer(session: &mut HttpSession) -> Observation {
+    if let Err(observation) = read_head(session).await {
+        return observation;
     }
     let Some(status) = session.get_status() else {
         return Observation::Unreadable;
@@ -205,14 +245,14 @@ fn broken(status: u16) -> Observation {
 }
 
 #[async_trait]
-impl HealthCheck for ReadyCheck {
+impl HealthCheck for NodeCheck {
     async fn check(&self, target: &Backend) -> Result<()> {
         let seen = self.ask(target).await;
         let why = seen.why();
         self.sees(seen);
         match why {
             None => Ok(()),
-            Some(why) => Error::e_explain(ErrorType::Custom("ready"), why.to_string()),
+            Some(why) => Error::e_explain(ErrorType::Custom("probe"), why.to_string()),
         }
     }
 
@@ -226,7 +266,7 @@ impl HealthCheck for ReadyCheck {
 
 /// Probes a node again and again, from start to start one interval apart with a little jitter, and
 /// never twice at once.
-pub(crate) async fn watch(check: Arc<ReadyCheck>, first: Duration) {
+pub(crate) async fn watch(check: Arc<NodeCheck>, first: Duration) {
     let keys = RandomState::new();
     let mut round = 0_u64;
     let mut next = clock::now() + first;
@@ -235,14 +275,17 @@ pub(crate) async fn watch(check: Arc<ReadyCheck>, first: Duration) {
         let started = clock::now();
         check.probe().await;
         round += 1;
-        next = started + jittered(check.pool.load().pool.probe.every, keys.hash_one(round));
+        let pool = check.pool.load();
+        let probe = &pool.pool.probe;
+        next = started + jittered(probe.every, probe.jitter, keys.hash_one(round));
     }
 }
 
-/// The interval, shorter or longer by up to a twentieth.
-fn jittered(every: Duration, random: u64) -> Duration {
-    let part = u32::try_from(random % 101).unwrap_or(50);
-    every * 19 / 20 + every * part / 1000
+/// The interval, shorter or longer by up to so many per cent.
+fn jittered(every: Duration, percent: u8, random: u64) -> Duration {
+    let off = every * u32::from(percent) / 100;
+    let part = u32::try_from(random % 1_001).unwrap_or(500);
+    (every + off * 2 * part / 1_000).saturating_sub(off)
 }
 
 #[cfg(test)]
@@ -250,10 +293,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jitter_stays_within_a_twentieth() {
+    fn jitter_stays_within_its_part() {
         let every = Duration::from_secs(2);
-        assert_eq!(jittered(every, 0), Duration::from_millis(1900));
-        assert_eq!(jittered(every, 100), Duration::from_millis(2100));
-        assert_eq!(jittered(every, 101), Duration::from_millis(1900));
+        let off = |percent, random| jittered(every, percent, random).as_millis();
+        assert_eq!(
+            (off(5, 0), off(5, 1_000), off(5, 1_001)),
+            (1_900, 2_100, 1_900)
+        );
+        assert_eq!((off(50, 0), off(50, 1_000)), (1_000, 3_000));
+        assert_eq!(off(0, 700), 2_000);
     }
 }

@@ -15,8 +15,9 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::clock;
 use crate::pools::{LivePool, Pools};
-use crate::probe_io::{self, ReadyCheck};
+use crate::probe_io::{self, NodeCheck};
 
 /// The probes of all nodes, on a runtime of their own (adr/0019).
 pub(crate) struct Probing {
@@ -30,7 +31,7 @@ pub(crate) struct Probing {
 
 /// A node that is probed again and again.
 struct Probe {
-    check: Arc<ReadyCheck>,
+    check: Arc<NodeCheck>,
     task: AbortHandle,
 }
 
@@ -84,7 +85,7 @@ impl Probing {
         let mut probes = tokio::task::JoinSet::new();
         for pool in pools.values() {
             for node in pool.state.nodes() {
-                let check = ReadyCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
+                let check = NodeCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
                 probes.spawn_on(async move { check.probe().await }, &self.control);
             }
         }
@@ -96,9 +97,9 @@ impl Probing {
     pub(crate) fn try_out(&self, pools: &[Arc<LivePool>]) -> Vec<Tried> {
         let mut probes = tokio::task::JoinSet::new();
         for pool in pools {
-            for node in PoolState::new(&pool.pool).nodes() {
+            for node in PoolState::new(&pool.pool, 0, clock::now()).nodes() {
                 let (pool, connector) = (Arc::clone(pool), Arc::clone(&self.connector));
-                let check = ReadyCheck::new(Arc::clone(&pool), Arc::clone(&node), connector);
+                let check = NodeCheck::new(Arc::clone(&pool), Arc::clone(&node), connector);
                 let seen = async move {
                     let seen = check.observe().await?;
                     Some(Tried { pool, node, seen })
@@ -120,7 +121,7 @@ impl Probing {
                 let key = (Arc::clone(&pool.pool.name), node.id());
                 let probe = before.remove(&key).unwrap_or_else(|| {
                     let connector = Arc::clone(&self.connector);
-                    let check = Arc::new(ReadyCheck::new(Arc::clone(pool), node, connector));
+                    let check = Arc::new(NodeCheck::new(Arc::clone(pool), node, connector));
                     let watch = probe_io::watch(Arc::clone(&check), first(pool));
                     let task = self.control.spawn(watch).abort_handle();
                     Probe { check, task }

@@ -30,6 +30,7 @@ mod lifecycle;
 mod logs;
 mod metrics;
 mod paths;
+mod pools;
 mod refusals;
 mod reload;
 mod retry;

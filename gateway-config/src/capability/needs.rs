@@ -4,9 +4,10 @@ use super::Capability::{
     self, Admin, AllowFrom, Answers, BackupNodes, Balancing, BufferedBodies, CertificateByName,
     ClientAddress, Conditions, ConnectionsPerClient, DefaultSites, Ejection, ErrorPages,
     FieldEdits, H2c, Http2, Http2Bounds, Http2Only, Http2ToNodes, HttpProbes, InFlightBounds,
-    LogChoice, NamedHostsOnly, NodeTlsNames, ProxyProtocol, RateLimits, Redirects, RetryChoice,
-    RouteTimeouts, SeveralListeners, SiteRedirects, SlowStart, SocketOptions, StreamedBodies,
-    SystemRoots, TlsChoice, TunnelIdle, Unprobed, Upgrades, Weights, WildcardHosts,
+    ListenerInFlight, LogChoice, NamedHostsOnly, NodeTlsNames, ProxyProtocol, RateLimits,
+    Redirects, RetryChoice, RouteTimeouts, SeveralListeners, SiteRedirects, SlowStart,
+    SocketOptions, StreamedBodies, SystemRoots, TlsChoice, TunnelIdle, Unprobed, Upgrades, Weights,
+    WildcardHosts,
 };
 use super::Need;
 use crate::model::{
@@ -121,7 +122,7 @@ impl Needs {
                 (proxied, ProxyProtocol, &s::LISTENER_PROXY_FROM),
                 (
                     one.in_flight.is_some(),
-                    InFlightBounds,
+                    ListenerInFlight,
                     &s::LISTENER_IN_FLIGHT,
                 ),
                 (other_http2, Http2Bounds, &s::LISTENER_HTTP2),

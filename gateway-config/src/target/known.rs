@@ -44,15 +44,21 @@ pub fn has_cookie<'a>(
     name: &str,
     value: Option<&str>,
 ) -> bool {
-    let mut pairs = lines.flat_map(|line| line.split(|byte| *byte == b';'));
-    pairs.any(|pair| {
+    cookies(lines, name).any(|is| value.is_none_or(|value| value.as_bytes() == is))
+}
+
+/// The values of the cookies of this name in the lines of `Cookie`, in the order sent.
+///
+/// Source: RFC 6265 §4.2.1.
+pub fn cookies<'a>(
+    lines: impl Iterator<Item = &'a [u8]>,
+    name: &str,
+) -> impl Iterator<Item = &'a [u8]> {
+    let pairs = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    pairs.filter_map(move |pair| {
         let mut parts = pair.trim_ascii().splitn(2, |byte| *byte == b'=');
-        match (parts.next(), parts.next()) {
-            (Some(one), Some(is)) => {
-                one == name.as_bytes() && value.is_none_or(|value| value.as_bytes() == is)
-            }
-            _ => false,
-        }
+        let is_it = parts.next()? == name.as_bytes();
+        parts.next().filter(|_| is_it)
     })
 }
 

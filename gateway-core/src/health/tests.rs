@@ -51,7 +51,7 @@ impl Scene {
 
     fn breaks(&mut self) -> Option<Turn> {
         self.health
-            .exchange_failed(&self.rules, self.is_last, self.now)
+            .exchange_failed(&self.rules, self.is_last, false, self.now)
     }
 }
 
@@ -132,7 +132,7 @@ fn a_good_probe_ends_both_streaks_and_an_exchange_only_its_own() {
     scene.bad();
     scene.bad();
     scene.breaks();
-    scene.health.exchange_completed();
+    let _ = scene.health.exchange_completed(false, scene.now);
     assert_eq!(
         (
             scene.health.consecutive_failures(),
@@ -231,7 +231,7 @@ fn play(
             Event::Bad => scene.bad(),
             Event::Breaks => scene.breaks(),
             Event::Completes => {
-                scene.health.exchange_completed();
+                let _ = scene.health.exchange_completed(false, scene.now);
                 None
             }
             Event::Good => scene.good(),
@@ -305,4 +305,76 @@ proptest! {
         }
         prop_assert!(scene.health.is_in());
     }
+}
+
+/// A node nobody probes, which breaks until it is out.
+fn ejected() -> Scene {
+    let mut scene = Scene::new(Health::unprobed());
+    assert!(scene.health.is_in() && scene.health.is_probed());
+    scene.rules.backoff_min = 10 * SECOND;
+    scene.rules.backoff_max = 50 * SECOND;
+    assert_eq!((scene.breaks(), scene.breaks()), (None, None));
+    assert_eq!(scene.breaks(), Some(Turn::Out(Why::Unreachable)));
+    scene
+}
+
+fn left(scene: &Scene) -> Option<Duration> {
+    let until = scene.health.ejected_until();
+    until.map(|until| until.saturating_duration_since(scene.now))
+}
+
+#[test]
+fn a_node_nobody_probes_is_out_for_longer_after_each_failed_trial_and_back_after_a_good_one() {
+    let mut scene = ejected();
+    assert_eq!(left(&scene), Some(10 * SECOND));
+    for seconds in [20, 40, 50, 50] {
+        let (is_last, now) = (scene.is_last, scene.now);
+        let failed = scene
+            .health
+            .exchange_failed(&scene.rules, is_last, true, now);
+        assert_eq!((failed, left(&scene)), (None, Some(seconds * SECOND)));
+    }
+    let back = scene.health.exchange_completed(true, scene.now);
+    assert_eq!((back, left(&scene)), (Some(Turn::In), None));
+    assert_eq!(scene.health.consecutive_failures(), 0);
+    assert_eq!((scene.breaks(), scene.breaks()), (None, None));
+    scene = scene.passes(6 * SECOND);
+    assert!(scene.breaks().is_some());
+    assert_eq!(left(&scene), Some(10 * SECOND), "it begins anew");
+}
+
+#[test]
+fn of_a_node_that_is_out_only_the_trial_counts() {
+    let mut scene = ejected();
+    assert_eq!(scene.breaks(), None);
+    let completed = scene.health.exchange_completed(false, scene.now);
+    assert_eq!((completed, left(&scene)), (None, Some(10 * SECOND)));
+}
+
+#[test]
+fn a_node_may_come_under_probes_and_be_left_to_itself_again() {
+    let mut scene = ejected();
+    assert_eq!(scene.health.set_watched(true, scene.now), None);
+    assert_eq!(
+        (left(&scene), scene.good(), scene.good()),
+        (None, None, Some(Turn::In))
+    );
+    scene.probe(&not_serving());
+    assert_eq!(scene.health.set_watched(false, scene.now), None);
+    assert_eq!(left(&scene), Some(Duration::ZERO), "one may try it at once");
+    for unseen in [Health::at_start(), Health::added()] {
+        let mut scene = Scene::new(unseen);
+        assert_eq!(scene.health.set_watched(false, scene.now), Some(Turn::In));
+    }
+}
+
+#[test]
+fn traffic_has_a_number_of_its_own() {
+    let mut scene = Scene::settled();
+    scene.rules.failures = 5;
+    assert!((0..4).all(|_| scene.breaks().is_none()));
+    assert!(scene.breaks().is_some());
+    let mut scene = Scene::settled();
+    scene.rules.failures = 5;
+    assert!(scene.bad().or(scene.bad()).or(scene.bad()).is_some());
 }

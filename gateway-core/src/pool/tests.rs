@@ -33,12 +33,12 @@ fn workers_may_share_a_pool_and_move_a_wait_and_a_slot() {
 #[test]
 fn least_in_flight_is_picked_and_ties_go_in_turn() {
     let state = up(&["a", "b", "c"], 9, 0);
-    let held: Vec<_> = (0..6).map(|_| slot(&state, &Tried::none())).collect();
+    let held: Vec<_> = (0..6).map(|_| slot(&state, &Hints::none())).collect();
     let names: Vec<_> = held.iter().map(name).collect();
     assert_eq!(names, ["a", "b", "c", "a", "b", "c"]);
     drop(held);
     let one_at_a_time: Vec<_> = (0..6)
-        .map(|_| name(&slot(&state, &Tried::none())).to_owned())
+        .map(|_| name(&slot(&state, &Hints::none())).to_owned())
         .collect();
     assert_eq!(one_at_a_time, ["a", "b", "c", "a", "b", "c"]);
 }
@@ -48,7 +48,7 @@ fn two_idle_nodes_beside_a_busy_one_share_evenly() {
     let state = up(&["a", "b", "c"], 9, 0);
     let busy = slot(&state, &tried(&state, &["b", "c"]));
     let names: Vec<_> = (0..4)
-        .map(|_| name(&slot(&state, &Tried::none())).to_owned())
+        .map(|_| name(&slot(&state, &Hints::none())).to_owned())
         .collect();
     assert_eq!(names, ["b", "c", "b", "c"]);
     drop(busy);
@@ -59,22 +59,34 @@ fn the_only_free_node_is_never_missed() {
     let state = up(&["a", "b", "c"], 1, 0);
     let a = slot(&state, &tried(&state, &["b", "c"]));
     let c = slot(&state, &tried(&state, &["a", "b"]));
-    assert_eq!(name(&slot(&state, &Tried::none())), "b");
+    assert_eq!(name(&slot(&state, &Hints::none())), "b");
     drop((a, c));
 }
 
 #[test]
 fn what_cannot_be_picked_is_told_apart() {
-    let state = PoolState::new(&pool(&["a", "b"], 1, 4));
-    assert!(matches!(state.pick(&Tried::none()), Pick::NobodyUp));
-    assert_eq!(state.elsewhere(&Tried::none()), Elsewhere::Nobody);
+    let state = PoolState::new(&pool(&["a", "b"], 1, 4), 7, start());
+    assert!(matches!(
+        state.pick(&Hints::none(), start()),
+        Pick::NobodyUp
+    ));
+    assert_eq!(state.elsewhere(&Hints::none(), start()), Elsewhere::Nobody);
     let _ = state.probed(&named(&state, "a"), &good(), start());
-    assert!(matches!(state.pick(&tried(&state, &["a"])), Pick::AllTried));
-    assert_eq!(state.elsewhere(&tried(&state, &["a"])), Elsewhere::Nobody);
-    assert_eq!(state.elsewhere(&tried(&state, &["b"])), Elsewhere::Free);
-    let held = slot(&state, &Tried::none());
-    assert!(matches!(state.pick(&Tried::none()), Pick::Full));
-    assert_eq!(state.elsewhere(&Tried::none()), Elsewhere::Full);
+    assert!(matches!(
+        state.pick(&tried(&state, &["a"]), start()),
+        Pick::AllTried
+    ));
+    assert_eq!(
+        state.elsewhere(&tried(&state, &["a"]), start()),
+        Elsewhere::Nobody
+    );
+    assert_eq!(
+        state.elsewhere(&tried(&state, &["b"]), start()),
+        Elsewhere::Free
+    );
+    let held = slot(&state, &Hints::none());
+    assert!(matches!(state.pick(&Hints::none(), start()), Pick::Full));
+    assert_eq!(state.elsewhere(&Hints::none(), start()), Elsewhere::Full);
     drop(held);
     assert_eq!(all_in_flight(&state), 0);
 }
@@ -82,11 +94,11 @@ fn what_cannot_be_picked_is_told_apart() {
 #[test]
 fn case_64_nobody_may_be_chosen_is_a_bounded_wait() {
     let state = up(&["a", "b"], 1, 1);
-    let (a, b) = (slot(&state, &Tried::none()), slot(&state, &Tried::none()));
+    let (a, b) = (slot(&state, &Hints::none()), slot(&state, &Hints::none()));
     let only_b = tried(&state, &["a"]);
     let (bell, other) = (Arc::new(Bell::default()), Arc::new(Bell::default()));
-    let mut waits = state.wait(&only_b).unwrap();
-    assert_eq!(state.wait(&Tried::none()).unwrap_err(), QueueFull);
+    let mut waits = state.wait(&only_b, start()).unwrap();
+    assert_eq!(state.wait(&Hints::none(), start()).unwrap_err(), QueueFull);
     assert!(poll(&mut waits, &bell).is_none());
     drop(a);
     assert_eq!(
@@ -94,7 +106,7 @@ fn case_64_nobody_may_be_chosen_is_a_bounded_wait() {
         (0, 1),
         "the waiter may not use this slot"
     );
-    let newcomer = slot(&state, &Tried::none());
+    let newcomer = slot(&state, &Hints::none());
     assert_eq!(name(&newcomer), "a", "nobody waits who could use it");
     drop(b);
     assert_eq!((bell.rings(), state.waiting()), (1, 0));
@@ -107,17 +119,17 @@ fn case_64_nobody_may_be_chosen_is_a_bounded_wait() {
 #[test]
 fn first_come_first_served_and_a_newcomer_does_not_overtake() {
     let state = up(&["a"], 1, 8);
-    let held = slot(&state, &Tried::none());
+    let held = slot(&state, &Hints::none());
     let bells: Vec<_> = (0..3).map(|_| Arc::new(Bell::default())).collect();
     let mut waits: Vec<_> = (0..3)
-        .map(|_| state.wait(&Tried::none()).unwrap())
+        .map(|_| state.wait(&Hints::none(), start()).unwrap())
         .collect();
     for (wait, bell) in waits.iter_mut().zip(&bells) {
         assert!(poll(wait, bell).is_none());
     }
     drop(held);
     assert!(
-        matches!(state.pick(&Tried::none()), Pick::Full),
+        matches!(state.pick(&Hints::none(), start()), Pick::Full),
         "the slot is the first waiter's"
     );
     assert_eq!(
@@ -134,11 +146,11 @@ fn first_come_first_served_and_a_newcomer_does_not_overtake() {
 fn a_slot_that_is_released_and_not_passed_on_yet_is_the_waiters() {
     let state = up(&["a"], 1, 8);
     let bell = Arc::new(Bell::default());
-    std::mem::forget(slot(&state, &Tried::none()));
-    let mut wait = state.wait(&Tried::none()).unwrap();
+    std::mem::forget(slot(&state, &Hints::none()));
+    let mut wait = state.wait(&Hints::none(), start()).unwrap();
     assert!(poll(&mut wait, &bell).is_none());
     named(&state, "a").gate().release();
-    assert!(matches!(state.pick(&Tried::none()), Pick::Full));
+    assert!(matches!(state.pick(&Hints::none(), start()), Pick::Full));
     assert_eq!(bell.rings(), 1);
     assert!(matches!(poll(&mut wait, &bell), Some(Waited::Slot(_))));
 }
@@ -146,20 +158,20 @@ fn a_slot_that_is_released_and_not_passed_on_yet_is_the_waiters() {
 #[test]
 fn a_waiter_that_goes_away_leaves_at_once_and_passes_on_what_it_was_handed() {
     let state = up(&["a"], 1, 2);
-    let held = slot(&state, &Tried::none());
+    let held = slot(&state, &Hints::none());
     let bell = Arc::new(Bell::default());
-    let gone = state.wait(&Tried::none()).unwrap();
-    let handed = state.wait(&Tried::none()).unwrap();
+    let gone = state.wait(&Hints::none(), start()).unwrap();
+    let handed = state.wait(&Hints::none(), start()).unwrap();
     drop(gone);
     assert_eq!(state.waiting(), 1);
-    let mut next = state.wait(&Tried::none()).unwrap();
+    let mut next = state.wait(&Hints::none(), start()).unwrap();
     assert!(poll(&mut next, &bell).is_none());
     drop(held);
     assert_eq!((state.waiting(), bell.rings()), (1, 0));
     drop(handed);
     assert_eq!((state.waiting(), bell.rings()), (0, 1));
     assert!(matches!(poll(&mut next, &bell), Some(Waited::Slot(_))));
-    drop(state.wait(&Tried::none()).unwrap());
+    drop(state.wait(&Hints::none(), start()).unwrap());
     assert_eq!((state.waiting(), all_in_flight(&state)), (0, 0));
 }
 
@@ -167,13 +179,13 @@ fn a_waiter_that_goes_away_leaves_at_once_and_passes_on_what_it_was_handed() {
 fn a_wait_for_what_is_free_or_can_never_be_ends_at_once() {
     let state = up(&["a"], 1, 0);
     let bell = Arc::new(Bell::default());
-    let mut wait = state.wait(&Tried::none()).unwrap();
+    let mut wait = state.wait(&Hints::none(), start()).unwrap();
     assert!(matches!(poll(&mut wait, &bell), Some(Waited::Slot(_))));
-    let mut wait = state.wait(&tried(&state, &["a"])).unwrap();
+    let mut wait = state.wait(&tried(&state, &["a"]), start()).unwrap();
     assert!(matches!(poll(&mut wait, &bell), Some(Waited::AllTried)));
-    let held = slot(&state, &Tried::none());
+    let held = slot(&state, &Hints::none());
     assert!(
-        state.wait(&Tried::none()).is_err(),
+        state.wait(&Hints::none(), start()).is_err(),
         "no place in this queue"
     );
     drop(held);
@@ -184,9 +196,9 @@ fn waiters_learn_that_nobody_is_left_and_that_somebody_came_back() {
     let state = up(&["a", "b"], 1, 8);
     let (now, bell) = (start(), Arc::new(Bell::default()));
     let (a, b) = (named(&state, "a"), named(&state, "b"));
-    let held = (slot(&state, &Tried::none()), slot(&state, &Tried::none()));
-    let mut only_b = state.wait(&tried(&state, &["a"])).unwrap();
-    let mut any = state.wait(&Tried::none()).unwrap();
+    let held = (slot(&state, &Hints::none()), slot(&state, &Hints::none()));
+    let mut only_b = state.wait(&tried(&state, &["a"]), start()).unwrap();
+    let mut any = state.wait(&Hints::none(), start()).unwrap();
     assert!(poll(&mut only_b, &bell).is_none() && poll(&mut any, &bell).is_none());
 
     let _ = state.probed(&b, &not_serving(), now);
@@ -194,9 +206,9 @@ fn waiters_learn_that_nobody_is_left_and_that_somebody_came_back() {
     drop(held);
     assert!(matches!(poll(&mut any, &bell), Some(Waited::Slot(slot)) if name(&slot) == "a"));
 
-    let held = slot(&state, &Tried::none());
-    let mut any = state.wait(&Tried::none()).unwrap();
-    let mut later = state.wait(&Tried::none()).unwrap();
+    let held = slot(&state, &Hints::none());
+    let mut any = state.wait(&Hints::none(), start()).unwrap();
+    let mut later = state.wait(&Hints::none(), start()).unwrap();
     let (_, moves) = (
         state.probed(&b, &good(), now),
         state.probed(&b, &good(), now),
@@ -225,13 +237,14 @@ fn waiters_learn_that_nobody_is_left_and_that_somebody_came_back() {
 #[test]
 fn every_change_of_rotation_is_reported_with_who_and_why() {
     let state = up(&["a", "b"], 1, 0);
-    let (a, later) = (named(&state, "a"), start() + Duration::from_secs(60));
+    let later = start() + Duration::from_secs(60);
+    let on_a = slot(&state, &tried(&state, &["b"]));
     assert!(state.is_probed());
     let (_, _) = (
-        state.exchange_failed(&a, later),
-        state.exchange_failed(&a, later),
+        state.exchange_failed(&on_a, later),
+        state.exchange_failed(&on_a, later),
     );
-    let moves = state.exchange_failed(&a, later);
+    let moves = state.exchange_failed(&on_a, later);
     let out = Rotation {
         node: "a".into(),
         addr: "a.test:1".into(),
@@ -253,13 +266,16 @@ fn every_change_of_rotation_is_reported_with_who_and_why() {
 #[test]
 fn an_exchange_ends_the_streak_of_traffic() {
     let state = up(&["a"], 1, 0);
-    let (a, later) = (named(&state, "a"), start() + Duration::from_secs(60));
+    let (on_a, later) = (
+        slot(&state, &Hints::none()),
+        start() + Duration::from_secs(60),
+    );
     for _ in 0..9 {
         let _ = (
-            state.exchange_failed(&a, later),
-            state.exchange_failed(&a, later),
+            state.exchange_failed(&on_a, later),
+            state.exchange_failed(&on_a, later),
         );
-        state.exchange_completed(&a);
+        let _ = state.exchange_completed(&on_a, later);
     }
     assert_eq!(
         (state.in_rotation(), state.view()[0].consecutive_failures),
@@ -272,12 +288,18 @@ fn case_59_what_is_known_outlives_a_reload() {
     let state = up(&["a", "b"], 2, 4);
     let a = named(&state, "a");
     let _ = state.probed(&a, &not_serving(), start());
-    let held = slot(&state, &Tried::none());
+    let held = slot(&state, &Hints::none());
     let before = state.view();
-    assert_eq!(state.apply(&pool(&["a", "b"], 2, 4)), Moves::default());
+    assert_eq!(
+        state.apply(&pool(&["a", "b"], 2, 4), start()),
+        Moves::default()
+    );
     assert_eq!(state.view(), before);
     assert!(Arc::ptr_eq(&a, &named(&state, "a")));
-    assert!(matches!(state.pick(&tried(&state, &["b"])), Pick::AllTried));
+    assert!(matches!(
+        state.pick(&tried(&state, &["b"]), start()),
+        Pick::AllTried
+    ));
     drop(held);
 }
 
@@ -286,13 +308,16 @@ fn a_reload_adds_nodes_out_and_takes_nodes_away_with_their_slots_intact() {
     let state = up(&["a", "b"], 2, 4);
     let (old, now) = (named(&state, "b"), start());
     let held = slot(&state, &tried(&state, &["a"]));
-    let moves = state.apply(&pool(&["a", "c"], 2, 4));
+    let moves = state.apply(&pool(&["a", "c"], 2, 4), start());
     let gone = &moves.rotations[0];
     assert_eq!(
         (&*gone.node, gone.by, gone.why, gone.total_in),
         ("b", By::Reload, Some(Why::Removed), 1)
     );
-    assert!(matches!(state.pick(&tried(&state, &["a"])), Pick::AllTried));
+    assert!(matches!(
+        state.pick(&tried(&state, &["a"]), start()),
+        Pick::AllTried
+    ));
     assert_eq!(
         state.probed(&old, &good(), now),
         Moves::default(),
@@ -311,23 +336,26 @@ fn another_address_under_the_same_name_is_another_node() {
     let state = up(&["a"], 1, 4);
     let mut moved = pool(&["a"], 1, 4);
     moved.nodes[0].addr = "elsewhere.test:1".into();
-    let moves = state.apply(&moved);
+    let moves = state.apply(&moved, start());
     assert_eq!(moves.rotations.len(), 1);
-    assert!(matches!(state.pick(&Tried::none()), Pick::NobodyUp));
+    assert!(matches!(
+        state.pick(&Hints::none(), start()),
+        Pick::NobodyUp
+    ));
 }
 
 #[test]
 fn a_reload_moves_ceilings_and_wakes_who_may_go_on() {
     let state = up(&["a"], 1, 4);
     let bell = Arc::new(Bell::default());
-    let first = slot(&state, &Tried::none());
-    let mut wait = state.wait(&Tried::none()).unwrap();
+    let first = slot(&state, &Hints::none());
+    let mut wait = state.wait(&Hints::none(), start()).unwrap();
     assert!(poll(&mut wait, &bell).is_none());
-    let _ = state.apply(&pool(&["a"], 2, 4));
+    let _ = state.apply(&pool(&["a"], 2, 4), start());
     assert_eq!(bell.rings(), 1);
     let second = poll(&mut wait, &bell);
-    let mut wait = state.wait(&Tried::none()).unwrap();
-    let _ = state.apply(&pool(&["a"], 1, 4));
+    let mut wait = state.wait(&Hints::none(), start()).unwrap();
+    let _ = state.apply(&pool(&["a"], 1, 4), start());
     drop(first);
     assert!(
         poll(&mut wait, &bell).is_none(),
@@ -343,7 +371,7 @@ fn ranges_without_a_node_are_counted_and_reported() {
     cluster.nodes[0].shards = Some("0..64".into());
     cluster.nodes[1].shards = Some("64..".into());
     cluster.nodes[2].replica = Some("a".into());
-    let state = PoolState::new(&cluster);
+    let state = PoolState::new(&cluster, 7, start());
     let now = start();
     assert_eq!(state.ranges_without_node().len(), 2);
     assert!(
@@ -366,7 +394,7 @@ fn ranges_without_a_node_are_counted_and_reported() {
     assert_eq!(state.ranges_without_node(), ["64..".into()]);
     cluster.nodes.push(node("d"));
     cluster.nodes[3].replica = Some("b".into());
-    let _ = state.apply(&cluster);
+    let _ = state.apply(&cluster, start());
     let moves = state.probed(&named(&state, "d"), &good(), now);
     assert!(moves.ranges[0].is_held);
 }
@@ -394,11 +422,11 @@ impl std::task::Wake for Parked {
 
 /// Waits as a runtime would; `None` when it gave up after its first poll, as a client does that
 /// goes away.
-fn wait_for(state: &PoolState, tried: &Tried, gives_up: bool) -> Option<Waited> {
+fn wait_for(state: &PoolState, hints: &Hints, gives_up: bool) -> Option<Waited> {
     let parked = Arc::new(Parked(thread::current(), AtomicBool::new(false)));
     let waker = Waker::from(Arc::clone(&parked));
     let mut cx = std::task::Context::from_waker(&waker);
-    let mut wait = std::pin::pin!(state.wait(tried).ok()?);
+    let mut wait = std::pin::pin!(state.wait(hints, start()).ok()?);
     loop {
         if let std::task::Poll::Ready(waited) = std::future::Future::poll(wait.as_mut(), &mut cx) {
             return Some(waited);
@@ -425,19 +453,19 @@ fn threads_that_pick_wait_give_up_and_turn_nodes_lose_no_slot_and_no_wake_up() {
     let ids: Vec<_> = state.nodes().iter().map(|node| node.id()).collect();
     let served = AtomicU32::new(0);
     let request = &|turn: u32| {
-        let mut tried = Tried::none();
+        let mut hints = Hints::none();
         if turn.is_multiple_of(5) {
-            tried.add(ids[(turn / 5) as usize % 3]);
+            hints.tried.add(ids[(turn / 5) as usize % 3]);
         }
-        let slot = match state.pick(&tried) {
+        let slot = match state.pick(&hints, start()) {
             Pick::Slot(slot) => slot,
-            Pick::Full => match wait_for(&state, &tried, turn.is_multiple_of(7)) {
+            Pick::Full => match wait_for(&state, &hints, turn.is_multiple_of(7)) {
                 Some(Waited::Slot(slot)) => slot,
                 Some(Waited::AllTried | Waited::NobodyUp) | None => return,
             },
             Pick::AllTried | Pick::NobodyUp => return,
         };
-        assert!(!tried.contains(slot.node().id()));
+        assert!(!hints.tried.contains(slot.node().id()));
         let place = ids.iter().position(|id| *id == slot.node().id()).unwrap();
         assert!(
             inside[place].fetch_add(1, Ordering::SeqCst) < 2,
@@ -476,11 +504,14 @@ fn a_drained_node_is_not_asked_whatever_its_probes_say_and_comes_back_as_good_as
     let [a, b] = ["a", "b"].map(|name| named(&state, name));
     let held = slot(&state, &tried(&state, &["b"]));
 
-    let moves = state.set_drained("a", true).unwrap();
+    let moves = state.set_drained("a", true, start()).unwrap();
     assert_eq!(moves.rotations[0].why, Some(Why::Drained));
-    assert_eq!(state.set_drained("a", true), Some(Moves::default()));
+    assert_eq!(
+        state.set_drained("a", true, start()),
+        Some(Moves::default())
+    );
     assert_eq!(state.probed(&a, &good(), start()), Moves::default());
-    assert_eq!(name(&slot(&state, &Tried::none())), "b");
+    assert_eq!(name(&slot(&state, &Hints::none())), "b");
     assert_eq!(a.view().why, Some(Why::Drained));
     assert_eq!(a.in_flight(), 1, "what is in flight goes on");
     drop(held);
@@ -489,15 +520,18 @@ fn a_drained_node_is_not_asked_whatever_its_probes_say_and_comes_back_as_good_as
     for _ in 0..2 {
         let _ = state.probed(&a, &not_serving(), start());
     }
-    assert_eq!(state.set_drained("a", false), Some(Moves::default()));
+    assert_eq!(
+        state.set_drained("a", false, start()),
+        Some(Moves::default())
+    );
     assert!(!a.is_in_rotation());
     for _ in 0..2 {
         let _ = state.probed(&a, &good(), start());
     }
     assert!(a.is_in_rotation() && b.is_in_rotation());
 
-    let _ = state.set_drained("a", true);
-    let moves = state.set_drained("a", false).unwrap();
+    let _ = state.set_drained("a", true, start());
+    let moves = state.set_drained("a", false, start()).unwrap();
     assert!(moves.rotations[0].is_in && a.is_in_rotation());
-    assert_eq!(state.set_drained("nobody", true), None);
+    assert_eq!(state.set_drained("nobody", true, start()), None);
 }

@@ -1,11 +1,13 @@
 //! Step 5: which node? One pick per try, always a node of the pool of the route that matched, always
 //! with a slot on it.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gateway_config::model::Body;
 use gateway_core::failure::{Failure, Unsent};
-use gateway_core::node::Slot;
+use gateway_core::node::{LiveNode, Slot};
 use gateway_core::pool::Pick;
 use gateway_core::tally::Outcome;
 use gateway_core::wait::Waited;
@@ -34,7 +36,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
         admitted.site.metrics.no_node.inc();
     }
     let slot = slot?;
-    ctx.asked.tried.add(slot.node().id());
+    ctx.asked.hints.tried.add(slot.node().id());
     ctx.asked.made += 1;
     ctx.asked.last = Some(Arc::clone(slot.node()));
     ctx.attempt = Some(Attempt {
@@ -77,7 +79,7 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
         };
         return stop(ctx, failure);
     };
-    let Some(address) = attempt.slot.node().addresses().first().copied() else {
+    let Some(address) = address(attempt.slot.node(), timeout).await else {
         return stop(
             ctx,
             Failure::NeverSent {
@@ -99,6 +101,18 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
     Ok(Box::new(peer))
 }
 
+/// Where a node is reached: what its probes found, or what its name means now when nobody has asked
+/// yet.
+async fn address(node: &LiveNode, limit: Duration) -> Option<SocketAddr> {
+    if let Some(known) = node.addresses().first() {
+        return Some(*known);
+    }
+    let found = tokio::time::timeout(limit, tokio::net::lookup_host(&**node.addr())).await;
+    let found: Vec<_> = found.ok()?.ok()?.collect();
+    node.set_addresses(&found);
+    found.first().copied()
+}
+
 fn stop(ctx: &mut Ctx, failure: Failure) -> PingoraResult<Box<HttpPeer>> {
     ctx.failure.get_or_insert(failure);
     let mut error = Error::explain(ErrorType::InternalError, "no node for this try");
@@ -113,12 +127,13 @@ async fn slot(
     can_listen: bool,
 ) -> Result<Slot, Failure> {
     let state = &routed.pool.state;
-    match state.pick(&asked.tried) {
+    match state.pick(&asked.hints, clock::now()) {
         Pick::Slot(slot) => return Ok(slot),
         Pick::NobodyUp | Pick::AllTried => return Err(Failure::NoHealthyNode),
         Pick::Full => {}
     }
-    let wait = state.wait(&asked.tried).map_err(|_| Failure::QueueFull)?;
+    let wait = state.wait(&asked.hints, clock::now());
+    let wait = wait.map_err(|_| Failure::QueueFull)?;
     let limit = routed
         .budget
         .at_most(routed.pool.pool.queue_wait, clock::now());

@@ -30,7 +30,7 @@ pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> 
     } else if translate::is_for_want_of_descriptors(&error) {
         Failure::NoDescriptors
     } else {
-        let moves = routed.pool.state.exchange_failed(attempt.slot.node(), now);
+        let moves = routed.pool.state.exchange_failed(&attempt.slot, now);
         routed.pool.report(&moves);
         Failure::NeverSent {
             asked: attempt.asked(),
@@ -72,7 +72,7 @@ pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
         Reached::Sent => unanswered(&error, &attempt, routed, ctx),
     };
     if matches!(failure, Failure::OutcomeUnknown(_)) {
-        let moves = routed.pool.state.exchange_failed(attempt.slot.node(), now);
+        let moves = routed.pool.state.exchange_failed(&attempt.slot, now);
         routed.pool.report(&moves);
     }
     end(attempt, how, failure, error, ctx)
@@ -98,9 +98,11 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
             "not an answer to this request",
         );
     }
-    routed.pool.state.exchange_completed(attempt.slot.node());
+    let now = clock::now();
+    let moves = routed.pool.state.exchange_completed(&attempt.slot, now);
+    routed.pool.report(&moves);
     if let Some(after) = busy(response) {
-        let elsewhere = routed.pool.state.elsewhere(&ctx.asked.tried);
+        let elsewhere = routed.pool.state.elsewhere(&ctx.asked.hints, now);
         if routed.tries.judge(Try::Busy(after), elsewhere) == Next::Another {
             attempt.reached = Reached::Busy;
             attempt.outcome = Outcome::Busy;
@@ -117,7 +119,7 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
         admitted
             .client
             .watch
-            .silence(routed.pool.pool.answer_gap, clock::now());
+            .silence(routed.pool.pool.answer_gap, now);
     }
     Ok(())
 }
@@ -135,9 +137,10 @@ fn end(
     let Some(routed) = &mut ctx.routed else {
         return error;
     };
-    let has_time = routed.budget.remaining(clock::now()).is_some();
+    let now = clock::now();
+    let has_time = routed.budget.remaining(now).is_some();
     let elsewhere = match has_time {
-        true => routed.pool.state.elsewhere(&ctx.asked.tried),
+        true => routed.pool.state.elsewhere(&ctx.asked.hints, now),
         false => Elsewhere::Nobody,
     };
     error.set_retry(routed.tries.judge(how, elsewhere) == Next::Another);

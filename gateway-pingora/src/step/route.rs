@@ -16,6 +16,7 @@ use http::header::{CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pingora_proxy::Session;
 
+use crate::affinity;
 use crate::ctx::{Admitted, Ctx, Routed};
 use crate::fields::authority;
 use crate::folder::Folder;
@@ -84,6 +85,12 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
 
     let route = matched.route;
     let pool = served.pools.get(&route.pool).ok_or(Failure::NoSuchRoute)?;
+    ctx.asked.hints.key = affinity::of(
+        &pool.pool.balance,
+        &request.headers,
+        admitted.origin.client,
+        &matched.path_and_query,
+    );
     ctx.routed = Some(Routed {
         pool: Arc::clone(pool),
         path_and_query: matched.path_and_query,

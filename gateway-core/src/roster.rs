@@ -1,0 +1,236 @@
+//! The nodes of a pool as one snapshot has them, and which of them a request goes to.
+//!
+//! Looks, and takes nothing: the slot is taken by [`pool`](crate::pool), which looks again when
+//! somebody else was faster. How nodes are compared is [`balance`](crate::balance)'s.
+//!
+//! Invariants: a backup is chosen only when no other node may take the request; a node that may
+//! take it is never missed.
+//!
+//! Source: GATEWAY §6; adr/0049.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gateway_config::model::{Balance, Health as Rules, Pool};
+
+use crate::balance::ring::Ring;
+use crate::balance::{Standing, Turns, by_load, by_turn};
+use crate::node::{LiveNode, Total};
+use crate::tried::Hints;
+
+/// The nodes of a pool, and the rules for them.
+#[derive(Debug)]
+pub(crate) struct Roster {
+    /// In the order of the file.
+    pub(crate) nodes: Vec<Arc<LiveNode>>,
+    /// What probes and failures do to them.
+    pub(crate) rules: Rules,
+    /// How long a node takes to get its full share.
+    pub(crate) slow_start: Duration,
+    /// What all may have in flight together.
+    pub(crate) total: Option<Arc<Total>>,
+    balance: Balance,
+    ring: Ring,
+}
+
+/// What one look at the nodes finds.
+pub(crate) enum Survey<'a> {
+    /// Every node in rotation has been tried by this request.
+    AllTried,
+    /// The node to pick, and what it was compared by.
+    Free(&'a Arc<LiveNode>, Standing),
+    /// A node that may take the request is in rotation, and every such node is full.
+    Full,
+    /// No node is in rotation.
+    NobodyUp,
+}
+
+impl Default for Roster {
+    /// Nobody.
+    fn default() -> Self {
+        Self {
+            nodes: Vec::new(),
+            rules: Rules::new(1, 1),
+            slow_start: Duration::ZERO,
+            total: None,
+            balance: Balance::LeastInFlight,
+            ring: Ring::default(),
+        }
+    }
+}
+
+impl Roster {
+    /// These nodes, which are those of the pool, in its order.
+    pub(crate) fn new(pool: &Pool, nodes: Vec<Arc<LiveNode>>, total: Option<Arc<Total>>) -> Self {
+        let ring = match pool.balance {
+            Balance::Hash(_) => Ring::new(pool.nodes.iter().map(|one| (&*one.name, one.weight))),
+            Balance::LeastInFlight | Balance::Random | Balance::RoundRobin => Ring::default(),
+        };
+        Self {
+            nodes,
+            rules: pool.health.clone(),
+            slow_start: pool.slow_start,
+            total,
+            balance: pool.balance.clone(),
+            ring,
+        }
+    }
+
+    /// Whether as much is in flight in the pool as may be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.total
+            .as_ref()
+            .is_some_and(|total| !total.gate.has_room(total.gate.count()))
+    }
+
+    /// Which node a request goes to. Without a time, a node that is out is not tried.
+    pub(crate) fn survey(&self, turns: &Turns, hints: &Hints, now: Option<Instant>) -> Survey<'_> {
+        let by = match &self.balance {
+            Balance::LeastInFlight => by_load,
+            Balance::RoundRobin => by_turn,
+            Balance::Random => return self.better_of_two(turns, hints, now),
+            Balance::Hash(_) => {
+                let next = hints
+                    .key
+                    .and_then(|key| self.next_on_ring(turns, hints, key, now));
+                if let Some((node, standing)) = next {
+                    return Survey::Free(node, standing);
+                }
+                by_turn
+            }
+        };
+        self.best(turns, hints, now, by)
+    }
+
+    fn best(
+        &self,
+        turns: &Turns,
+        hints: &Hints,
+        now: Option<Instant>,
+        by: fn(&Standing, &Standing) -> Ordering,
+    ) -> Survey<'_> {
+        let (mut primary, mut backup) = (None, None);
+        let mut found = Survey::NobodyUp;
+        for node in &self.nodes {
+            match self.look(turns, hints, node, now) {
+                Look::Out => {}
+                Look::Tried if matches!(found, Survey::NobodyUp) => found = Survey::AllTried,
+                Look::Tried => {}
+                Look::Full => found = Survey::Full,
+                Look::Free(standing) => {
+                    let best = if node.is_backup() {
+                        &mut backup
+                    } else {
+                        &mut primary
+                    };
+                    let is_better =
+                        best.is_none_or(|(_, other)| by(&standing, &other) == Ordering::Less);
+                    if is_better {
+                        *best = Some((node, standing));
+                    }
+                }
+            }
+        }
+        match primary.or(backup) {
+            Some((node, standing)) => Survey::Free(node, standing),
+            None => found,
+        }
+    }
+
+    /// Draws two by weight and takes the one with less in flight for its weight.
+    fn better_of_two(&self, turns: &Turns, hints: &Hints, now: Option<Instant>) -> Survey<'_> {
+        let (any, standing) = match self.best(turns, hints, now, by_turn) {
+            Survey::Free(any, standing) => (any, standing),
+            none @ (Survey::AllTried | Survey::Full | Survey::NobodyUp) => return none,
+        };
+        let is_backup = any.is_backup();
+        let free = || {
+            self.nodes
+                .iter()
+                .filter_map(move |node| match self.look(turns, hints, node, now) {
+                    Look::Free(standing) if node.is_backup() == is_backup => Some((node, standing)),
+                    Look::Free(_) | Look::Full | Look::Out | Look::Tried => None,
+                })
+        };
+        let all: u64 = free().map(|(_, standing)| standing.weight).sum();
+        let drawn = || {
+            let mut at = turns.draw(all);
+            free().find(|(_, standing)| {
+                let is_here = at < standing.weight;
+                at = at.saturating_sub(standing.weight);
+                is_here
+            })
+        };
+        let better = match (drawn(), drawn()) {
+            (Some(one), Some(other)) if by_load(&other.1, &one.1) == Ordering::Less => Some(other),
+            (one, other) => one.or(other),
+        };
+        let (node, standing) = better.unwrap_or((any, standing));
+        Survey::Free(node, standing)
+    }
+
+    /// The first node after the key that may take the request; backups only when no other may.
+    fn next_on_ring(
+        &self,
+        turns: &Turns,
+        hints: &Hints,
+        key: u32,
+        now: Option<Instant>,
+    ) -> Option<(&Arc<LiveNode>, Standing)> {
+        // With nobody to find, the search would go round the whole circle for each request.
+        let Survey::Free(any, _) = self.best(turns, hints, now, by_turn) else {
+            return None;
+        };
+        let nodes = self
+            .ring
+            .after(key)
+            .filter_map(|place| self.nodes.get(place));
+        nodes
+            .filter(|node| node.is_backup() == any.is_backup())
+            .find_map(|node| match self.look(turns, hints, node, now) {
+                Look::Free(standing) => Some((node, standing)),
+                Look::Full | Look::Out | Look::Tried => None,
+            })
+    }
+
+    fn look(&self, turns: &Turns, hints: &Hints, node: &LiveNode, now: Option<Instant>) -> Look {
+        let in_flight = match (node.gate().open_count(), now) {
+            (None, Some(now)) => {
+                node.offer_trial(now);
+                node.gate().open_count()
+            }
+            (count, _) => count,
+        };
+        let Some(in_flight) = in_flight else {
+            return Look::Out;
+        };
+        let has_room = node.gate().has_room(in_flight);
+        if !has_room && !node.gate().is_open() {
+            // It may be tried, and nobody waits for that.
+            return Look::Out;
+        }
+        if hints.tried.contains(node.id()) {
+            return Look::Tried;
+        }
+        if !has_room {
+            return Look::Full;
+        }
+        Look::Free(Standing {
+            in_flight,
+            due: turns.due(node.due()),
+            weight: node.weight(self.slow_start, now),
+        })
+    }
+}
+
+/// What one node is to a request.
+enum Look {
+    Free(Standing),
+    Full,
+    Out,
+    Tried,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gateway_config::model::{Balance, HashBy, Pool, ProbeKind};
+
+use crate::fixture::{pool, slot, start, tried};
+use crate::key;
+use crate::node::Slot;
+use crate::pool::{Pick, PoolState};
+use crate::tried::Hints;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A pool whose nodes nobody probes, so that all are in.
+fn unprobed(names: &[&str], balance: Balance) -> Pool {
+    let mut pool = pool(names, 9, 0);
+    pool.probe.kind = ProbeKind::None;
+    pool.balance = balance;
+    pool.health.floor = Duration::ZERO;
+    pool.health.backoff_min = 10 * SECOND;
+    pool
+}
+
+fn weighted(names: &[(&str, u16)], balance: Balance) -> Arc<PoolState> {
+    let all: Vec<_> = names.iter().map(|(name, _)| *name).collect();
+    let mut pool = unprobed(&all, balance);
+    for (node, (_, weight)) in pool.nodes.iter_mut().zip(names) {
+        node.weight = *weight;
+    }
+    PoolState::new(&pool, 7, start())
+}
+
+fn name(slot: &Slot) -> String {
+    slot.node().name().to_string()
+}
+
+fn at(state: &PoolState, hints: &Hints, now: Instant) -> Option<Slot> {
+    match state.pick(hints, now) {
+        Pick::Slot(slot) => Some(slot),
+        Pick::AllTried | Pick::Full | Pick::NobodyUp => None,
+    }
+}
+
+fn shares(state: &PoolState, times: u32) -> BTreeMap<String, u32> {
+    let mut shares = BTreeMap::new();
+    for _ in 0..times {
+        *shares
+            .entry(name(&slot(state, &Hints::none())))
+            .or_default() += 1;
+    }
+    shares
+}
+
+fn keyed(bytes: &[u8]) -> Hints {
+    Hints {
+        key: Some(key(bytes)),
+        ..Hints::none()
+    }
+}
+
+fn break_down(state: &PoolState, name: &str, others: &[&str], now: Instant) {
+    let held = slot(state, &tried(state, others));
+    assert_eq!(&**held.node().name(), name);
+    for _ in 0..3 {
+        let _ = state.exchange_failed(&held, now);
+    }
+}
+
+#[test]
+fn in_turn_by_weight() {
+    let state = weighted(&[("a", 5), ("b", 1), ("c", 1)], Balance::RoundRobin);
+    let order: String = (0..14)
+        .map(|_| name(&slot(&state, &Hints::none())))
+        .collect();
+    assert_eq!(order, "aaabcaaaaabcaa");
+}
+
+#[test]
+fn idle_nodes_share_by_weight_whatever_the_way() {
+    for balance in [Balance::LeastInFlight, Balance::Random, Balance::RoundRobin] {
+        let state = weighted(&[("a", 3), ("b", 1)], balance.clone());
+        let shares = shares(&state, 4_000);
+        assert!(
+            (2_700..3_300).contains(&shares["a"]),
+            "{balance:?} {shares:?}"
+        );
+    }
+}
+
+#[test]
+fn the_better_of_two_is_the_one_with_less_in_flight() {
+    let state = weighted(&[("a", 1), ("b", 1)], Balance::Random);
+    let busy: Vec<_> = (0..5)
+        .map(|_| slot(&state, &tried(&state, &["b"])))
+        .collect();
+    let shares = shares(&state, 400);
+    // Only when both draws fall on it does the busy one get the request: one time in four.
+    assert!((50..150).contains(&shares["a"]), "{shares:?}");
+    drop(busy);
+}
+
+#[test]
+fn a_key_stays_with_its_node_and_goes_to_another_only_while_that_one_is_out() {
+    let state = PoolState::new(
+        &unprobed(&["a", "b", "c"], Balance::Hash(HashBy::Uri)),
+        7,
+        start(),
+    );
+    let now = start();
+    let keys: Vec<_> = (0..300_u32)
+        .map(|number| keyed(&number.to_le_bytes()))
+        .collect();
+    let homes: Vec<_> = keys.iter().map(|key| name(&slot(&state, key))).collect();
+    assert!(
+        keys.iter()
+            .zip(&homes)
+            .all(|(key, home)| name(&slot(&state, key)) == *home)
+    );
+    break_down(&state, "b", &["a", "c"], now);
+    for (key, home) in keys.iter().zip(&homes) {
+        let now_at = name(&slot(&state, key));
+        assert!(if home == "b" {
+            now_at != "b"
+        } else {
+            now_at == *home
+        });
+    }
+    let without: BTreeMap<_, u32> = shares(&state, 100);
+    assert!(
+        (49..=51).contains(&without["a"]),
+        "no key: in turn, {without:?}"
+    );
+}
+
+#[test]
+fn a_backup_is_asked_only_when_no_other_may_take_the_request() {
+    let ways = [
+        Balance::Hash(HashBy::Uri),
+        Balance::LeastInFlight,
+        Balance::Random,
+        Balance::RoundRobin,
+    ];
+    for balance in ways {
+        let mut config = unprobed(&["a", "b"], balance);
+        config.nodes[0].backup = true;
+        config.nodes[1].in_flight = Some(2);
+        let state = PoolState::new(&config, 7, start());
+        let hints = keyed(b"x");
+        let held: Vec<_> = (0..3).map(|_| slot(&state, &hints)).collect();
+        let names: Vec<_> = held.iter().map(name).collect();
+        assert_eq!(names, ["b", "b", "a"]);
+        drop(held);
+        break_down(&state, "b", &["a"], start());
+        assert_eq!(name(&slot(&state, &hints)), "a");
+    }
+}
+
+#[test]
+fn the_pool_as_a_whole_is_bounded_and_a_slot_of_any_node_wakes_who_waits_for_another() {
+    let mut config = unprobed(&["a", "b"], Balance::LeastInFlight);
+    (config.in_flight_total, config.queue) = (Some(1), 4);
+    let state = PoolState::new(&config, 7, start());
+    let on_a = slot(&state, &tried(&state, &["b"]));
+    assert!(matches!(state.pick(&Hints::none(), start()), Pick::Full));
+    let bell = Arc::new(crate::fixture::Bell::default());
+    let mut only_b = state.wait(&tried(&state, &["a"]), start()).unwrap();
+    assert!(crate::fixture::poll(&mut only_b, &bell).is_none());
+    drop(on_a);
+    assert_eq!(bell.rings(), 1, "b was free all the time");
+    drop(only_b);
+    assert!(at(&state, &Hints::none(), start()).is_some());
+}
+
+#[test]
+fn a_node_nobody_probes_is_tried_by_one_request_at_a_time_once_it_has_been_out_for_long_enough() {
+    let state = PoolState::new(&unprobed(&["a", "b"], Balance::RoundRobin), 7, start());
+    let now = start();
+    break_down(&state, "a", &["b"], now);
+    let only_a = tried(&state, &["b"]);
+    assert!(at(&state, &only_a, now + 9 * SECOND).is_none());
+    let later = now + 11 * SECOND;
+    let trial = at(&state, &only_a, later).unwrap();
+    assert!(trial.is_trial() && at(&state, &only_a, later).is_none());
+    drop(trial);
+    let trial = at(&state, &only_a, later).expect("that one told nothing");
+    let _ = state.exchange_failed(&trial, later);
+    drop(trial);
+    assert!(
+        at(&state, &only_a, later + 19 * SECOND).is_none(),
+        "twice as long"
+    );
+    let later = later + 21 * SECOND;
+    let trial = at(&state, &only_a, later).unwrap();
+    let moves = state.exchange_completed(&trial, later);
+    assert!(moves.rotations[0].is_in && !trial.is_trial());
+    assert!(at(&state, &only_a, later).is_some());
+}
+
+#[test]
+fn a_node_that_comes_in_gets_its_share_step_by_step() {
+    let mut config = unprobed(&["a", "b"], Balance::RoundRobin);
+    config.slow_start = 100 * SECOND;
+    let state = PoolState::new(&config, 7, start());
+    let now = start() + 1_000 * SECOND;
+    let mut moved = config.clone();
+    moved.nodes[1].name = "c".into();
+    let _ = state.apply(&moved, now);
+    let of_c = |now: Instant| {
+        let picked = (0..1_000).filter_map(|_| at(&state, &Hints::none(), now));
+        picked.filter(|slot| &**slot.node().name() == "c").count()
+    };
+    let (first, half, whole) = (of_c(now), of_c(now + 50 * SECOND), of_c(now + 100 * SECOND));
+    assert!((5..20).contains(&first), "{first}");
+    assert!((300..370).contains(&half), "{half}");
+    assert!((490..510).contains(&whole), "{whole}");
+}

@@ -1,0 +1,238 @@
+//! Pools of an edge: how their nodes are asked, chosen, bounded, and left alone.
+
+use gateway_tests::certs::Authority;
+use gateway_tests::client::Conversation;
+use gateway_tests::gateway::Door;
+use gateway_tests::message::Request;
+use gateway_tests::node::{Cluster, Node, Reply, Way};
+use gateway_tests::{scratch, wait};
+
+/// An edge that sends everything to a pool of these nodes, each with settings of its own.
+fn edge(cluster: &Cluster, node: impl Fn(&Node) -> &'static str, pool: &str) -> Door {
+    let nodes: Vec<String> = cluster
+        .nodes()
+        .iter()
+        .map(|one| {
+            let (name, addr, more) = (one.name(), one.addr(), node(one));
+            format!("{{ name = \"{name}\", addr = \"{addr}\"{more} }}")
+        })
+        .collect();
+    Door::configured(&format!(
+        "workers = 1\n\
+         [listeners.edge]\nbind = \"127.0.0.1:0\"\n\
+         [sites.shop]\nlistener = \"edge\"\nendpoints = \"shop\"\n\
+         [sites.shop.routes.all]\npath = \"/\"\npool = \"shop\"\n\
+         [pools.shop]\nnodes = [{}]\n{pool}",
+        nodes.join(", ")
+    ))
+}
+
+fn plain(_: &Node) -> &'static str {
+    ""
+}
+
+fn seen(cluster: &Cluster) -> Vec<usize> {
+    let requests = |node: &Node| {
+        let seen = node.seen();
+        seen.iter().filter(|one| one.target == "/schema").count()
+    };
+    cluster.nodes().iter().map(requests).collect()
+}
+
+fn asks(door: &Door, times: usize) {
+    (0..times).for_each(|_| {
+        door.get("/schema").is(200);
+    });
+}
+
+#[test]
+fn a_node_that_answers_a_probe_with_another_status_is_out_until_it_answers_as_expected() {
+    let cluster = Cluster::of(&["a", "b"]);
+    cluster["b"].always(Way::Says(Reply::new(500)));
+    let probe = "[pools.shop.probe]\nmethod = \"HEAD\"\npath = \"/health/deep?x\"\n\
+                 host = \"probe.test\"\nexpect = [200, 404]\nevery = \"100ms\"\n\
+                 timeout = \"90ms\"\nrise = 1\nfall = 1\n";
+    let door = edge(&cluster, plain, probe);
+    door.sees_in("a");
+    assert!(!door.is_in("b"), "{}", door.node("b"));
+    asks(&door, 4);
+    assert_eq!(seen(&cluster), [4, 0]);
+    let asked = cluster["a"].seen();
+    let probe = asked.iter().find(|one| one.method == "HEAD").unwrap();
+    assert_eq!(
+        (&*probe.target, probe.head.first("host")),
+        ("/health/deep?x", Some("probe.test"))
+    );
+
+    cluster["b"].always(Way::Plainly);
+    door.sees_in("b");
+    asks(&door, 4);
+    assert_eq!(seen(&cluster), [6, 2]);
+}
+
+#[test]
+fn a_connection_is_enough_for_a_probe_of_that_kind() {
+    let cluster = Cluster::of(&["a", "b"]);
+    cluster["b"].refuses();
+    let probe = "[pools.shop.probe]\nkind = \"tcp\"\nevery = \"100ms\"\ntimeout = \"90ms\"\n\
+                 rise = 1\nfall = 1\n";
+    let door = edge(&cluster, plain, probe);
+    door.sees_in("a");
+    assert!(!door.is_in("b"));
+    cluster["b"].comes_back();
+    door.sees_in("b");
+    cluster["b"].dies();
+    door.sees_out("b");
+    asks(&door, 3);
+    assert_eq!(seen(&cluster), [3, 0]);
+}
+
+#[test]
+fn a_node_nobody_probes_serves_at_once_leaves_by_failures_and_comes_back_by_a_trial() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let ejection =
+        "[pools.shop.ejection]\nfailures = 2\nbackoff = { min = \"100ms\", max = \"200ms\" }\n";
+    let door = edge(
+        &cluster,
+        plain,
+        &format!("balance = \"round-robin\"\n{ejection}"),
+    );
+    asks(&door, 10);
+    assert_eq!(seen(&cluster), [5, 5]);
+
+    cluster["b"].dies();
+    wait::until("b out", wait::SOON, || {
+        // Whoever comes to it finds no connection, and is served by the other one.
+        door.get("/schema").is(200);
+        !door.is_in("b")
+    });
+    asks(&door, 10);
+
+    cluster["b"].comes_back();
+    wait::until("b back", wait::SOON, || {
+        door.get("/schema").is(200);
+        door.is_in("b")
+    });
+    let before = seen(&cluster)[1];
+    asks(&door, 10);
+    assert_eq!(seen(&cluster)[1], before + 5);
+    let turns = door.log().saying("rotation");
+    assert!(
+        turns.iter().any(|turn| turn.text("by") == "traffic"),
+        "{turns:?}"
+    );
+}
+
+#[test]
+fn the_last_node_that_nobody_probes_is_kept() {
+    let cluster = Cluster::of(&["a"]);
+    let door = edge(&cluster, plain, "");
+    asks(&door, 1);
+    cluster["a"].dies();
+    for _ in 0..9 {
+        door.get("/schema").is(502);
+    }
+    assert!(door.is_in("a"));
+    cluster["a"].comes_back();
+    asks(&door, 1);
+}
+
+#[test]
+fn weights_are_shares_and_backups_wait_until_nobody_else_is_there() {
+    let cluster = Cluster::of(&["a", "b", "c"]);
+    let told = |node: &Node| match node.name() {
+        "a" => ", weight = 3",
+        "c" => ", backup = true",
+        _ => "",
+    };
+    let door = edge(&cluster, told, "[pools.shop.ejection]\nfailures = 1\n");
+    asks(&door, 40);
+    assert_eq!(seen(&cluster), [30, 10, 0]);
+    cluster["a"].dies();
+    cluster["b"].dies();
+    asks(&door, 5);
+    assert_eq!(seen(&cluster), [30, 10, 5]);
+}
+
+#[test]
+fn requests_with_the_same_field_go_to_the_same_node_and_those_without_it_in_turn() {
+    let cluster = Cluster::of(&["a", "b", "c"]);
+    let door = edge(
+        &cluster,
+        plain,
+        "balance = { by = \"header\", name = \"X-User\" }\n",
+    );
+    let mut used = [false; 3];
+    for user in 0..12 {
+        cluster.forgets();
+        for _ in 0..4 {
+            let request = Request::get("/schema").field("x-user", &format!("user {user}"));
+            door.ask(&request).is(200);
+        }
+        let seen = seen(&cluster);
+        let home = seen.iter().position(|times| *times == 4);
+        used[home.unwrap_or_else(|| panic!("not together: {seen:?}"))] = true;
+    }
+    assert!(used.iter().filter(|used| **used).count() > 1, "{used:?}");
+    cluster.forgets();
+    asks(&door, 9);
+    let seen = seen(&cluster);
+    assert!(seen.iter().all(|times| (2..=4).contains(times)), "{seen:?}");
+}
+
+fn held(door: &Door, target: &str) -> Conversation {
+    let mut client = door.connect();
+    client.sends(&Request::get(target));
+    client
+}
+
+#[test]
+fn a_pool_is_bounded_as_a_whole_and_a_node_by_its_own_number() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let told = |node: &Node| match node.name() {
+        "a" => ", in_flight = 1",
+        _ => "",
+    };
+    let door = edge(&cluster, told, "in_flight_total = 3\nqueue = 1\n");
+    cluster.always(&Way::Held);
+    let mut clients: Vec<_> = (0..3).map(|_| held(&door, "/schema")).collect();
+    wait::until("three in flight", wait::SOON, || {
+        (cluster["a"].in_flight(), cluster["b"].in_flight()) == (1, 2)
+    });
+    clients.push(held(&door, "/schema"));
+    door.settles();
+    door.get("/schema").is(503);
+
+    cluster["b"].lets_go();
+    wait::until("the next one", wait::SOON, || {
+        cluster["b"].seen().len() == 3 && cluster["b"].in_flight() == 1
+    });
+    cluster["a"].lets_go();
+    cluster["b"].lets_go();
+    clients.iter_mut().for_each(|client| {
+        client.hears().is(200);
+    });
+}
+
+#[test]
+fn the_name_in_a_nodes_certificate_is_the_one_the_pool_or_the_node_says() {
+    let authority = Authority::new();
+    let identity = authority.signs(&["inside.test"]);
+    let cluster = Cluster::showing(&[("a", &identity), ("b", &identity)]);
+    let ca = scratch::Scratch::new();
+    std::fs::write(ca.path().join("ca.pem"), authority.pem()).unwrap();
+    let told = |node: &Node| match node.name() {
+        "b" => ", tls_name = \"other.test\"",
+        _ => "",
+    };
+    let tls = format!(
+        "tls = {{ ca = \"{}\", name = \"inside.test\" }}\n\
+         [pools.shop.probe]\nevery = \"100ms\"\ntimeout = \"90ms\"\n",
+        ca.path().join("ca.pem").display()
+    );
+    let door = edge(&cluster, told, &tls);
+    door.sees_in("a");
+    assert_eq!(door.node("b")["state"], "out");
+    asks(&door, 2);
+    assert_eq!(seen(&cluster), [2, 0]);
+}
