@@ -24,6 +24,8 @@ const BROTLI_LEVEL: u32 = 4;
 const BROTLI_WINDOW: u32 = 18;
 /// The buffer of brotli, in bytes.
 const BROTLI_BUFFER: usize = 4096;
+/// Fields that hold a digest of the bytes that were coded.
+const DIGESTS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
 
 /// An answer that is being compressed.
 pub(crate) enum Encoder {
@@ -95,6 +97,10 @@ pub(crate) fn begin(
         return None;
     }
     vary(fields);
+    if status == StatusCode::NOT_MODIFIED {
+        confirm(how, request, fields);
+        return None;
+    }
     // A HEAD has no body to be compressed, and HTTP/1.0 no way to end one that was.
     if request.method == Method::HEAD || request.version == Version::HTTP_10 {
         return None;
@@ -106,11 +112,23 @@ pub(crate) fn begin(
     fields.remove(CONTENT_LENGTH);
     // A range of what was not compressed is none of what is.
     fields.remove(ACCEPT_RANGES);
+    // RFC 9530 §2, §3: of the bytes that were coded otherwise.
+    for digest in DIGESTS {
+        fields.remove(digest);
+    }
     weaken(fields);
     Some(encoder)
 }
 
-/// Whether an answer gains by it and may be changed at all.
+/// RFC 9110 §15.4.5: a 304 says what the 200 would have said. What it is of is not known, so its
+/// validator is a weak one for whoever may have been sent it compressed (RFC 9111 §4.3.4).
+fn confirm(how: &Compression, request: &RequestHeader, fields: &mut HeaderMap) {
+    if !preferred_codings(&request.headers, &how.codings).is_empty() {
+        weaken(fields);
+    }
+}
+
+/// Whether an answer gains by it and may be changed at all, or is a 304 to one that may.
 fn is_suitable(how: &Compression, status: StatusCode, fields: &HeaderMap) -> bool {
     let length = fields.get(CONTENT_LENGTH).map(|length| {
         let text = length.to_str().unwrap_or_default();
@@ -119,11 +137,12 @@ fn is_suitable(how: &Compression, status: StatusCode, fields: &HeaderMap) -> boo
     let lines = fields.get_all(CACHE_CONTROL).iter();
     let mut directives = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     let is_fixed = |one: &[u8]| one.trim_ascii().eq_ignore_ascii_case(b"no-transform");
-    status == StatusCode::OK
+    let is_bare = status == StatusCode::NOT_MODIFIED;
+    (is_bare || status == StatusCode::OK)
         && !fields.contains_key(CONTENT_ENCODING)
-        && length.is_none_or(|length| length >= how.min_size.max(1))
+        && (is_bare || length.is_none_or(|length| length >= how.min_size.max(1)))
         && !directives.any(is_fixed)
-        && fields.contains_key(CONTENT_TYPE)
+        && (is_bare || fields.contains_key(CONTENT_TYPE))
         && fields.get_all(CONTENT_TYPE).iter().all(is_text)
 }
 

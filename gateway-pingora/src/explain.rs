@@ -138,7 +138,7 @@ pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
         .filter(|name| !send::is_ours(name) && !is_taken_out(name))
         .collect();
     // The frame of the body is set anew, and so is what opens a tunnel.
-    let opens = route.upgrade && there.contains_key(UPGRADE);
+    let opens = route.upgrade && send::asked_to_upgrade(&there).is_some();
     let is_renewed = |name: &HeaderName| {
         [CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
             || send::SET.contains(name)
@@ -265,7 +265,12 @@ mod tests {
         assert!(told.set.contains(&"x-forwarded-for".to_owned()), "{told:?}");
         let mut tunnel = route();
         tunnel.upgrade = true;
-        assert_eq!(sent(&site, &tunnel, &given).removed, ["x-b"]);
+        assert_eq!(
+            sent(&site, &tunnel, &given).removed,
+            ["connection", "upgrade", "x-b"]
+        );
+        let asked = [given, fields(&[("Connection", "upgrade")])].concat();
+        assert_eq!(sent(&site, &tunnel, &asked).removed, ["x-b"]);
     }
 
     #[test]

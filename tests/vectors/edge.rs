@@ -23,6 +23,9 @@ struct Exchange {
     listener: String,
     /// Request line and field lines, without the line that ends the head.
     ask: Vec<String>,
+    /// What the node answers.
+    #[serde(default = "ok")]
+    reply_status: u16,
     /// Field lines of the node's answer.
     #[serde(default)]
     reply: Vec<(String, String)>,
@@ -38,6 +41,10 @@ struct Exchange {
     node: Option<String>,
     #[serde(default)]
     node_gets: Wanted,
+}
+
+fn ok() -> u16 {
+    200
 }
 
 fn plain() -> String {
@@ -56,7 +63,10 @@ fn a_request_is_decided_as_the_tables_say_and_nothing_else_reaches_a_node() {
         if exchange.node.is_some() {
             let add = |reply: Reply, (name, value): &(String, String)| reply.field(name, value);
             let body = exchange.reply_body.as_deref().unwrap_or_default();
-            let reply = exchange.reply.iter().fold(Reply::new(200), add);
+            let reply = exchange
+                .reply
+                .iter()
+                .fold(Reply::new(exchange.reply_status), add);
             let reply = reply.body(body.repeat(1000).into_bytes());
             cluster.next([Way::Says(reply)]);
         }
@@ -80,7 +90,13 @@ fn a_request_is_decided_as_the_tables_say_and_nothing_else_reaches_a_node() {
 
 fn gateway(cluster: &Cluster, authority: &Authority) -> Door {
     let plan = Plan::configured("");
-    let signed = authority.signs(&["new.example", "shop.example"]);
+    let signed = authority.signs(&[
+        "new.example",
+        "www.new.example",
+        "older.example",
+        "*.wide.example",
+        "192.0.2.7",
+    ]);
     let put = |name: &str, text: &str| {
         let path = plan.path(name);
         std::fs::write(&path, text).expect("a file of our own");
@@ -135,7 +151,7 @@ impl Exchange {
     fn asks(&self, door: &Door, authority: &Authority) -> Answer {
         let addr = door.seen_as(&self.listener).addr();
         let mut client = match &*self.listener {
-            "secret" => Conversation::open_tls(addr, &authority.trust(), "new.example"),
+            "secret" | "inner" => Conversation::open_tls(addr, &authority.trust(), "new.example"),
             _ => Conversation::open(addr),
         };
         let head = format!("{}\r\n\r\n", self.ask.join("\r\n"));
