@@ -16,12 +16,15 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use pingora_http::RequestHeader;
+use zstd::zstd_safe::CParameter;
 
 /// Levels at which a gateway can keep up: what more would save costs more than sending it.
 const GZIP_LEVEL: u32 = 5;
 const BROTLI_LEVEL: u32 = 4;
-/// The window of brotli, as a power of two in bytes: 256 KiB, which bounds the memory of an answer.
-const BROTLI_WINDOW: u32 = 18;
+const ZSTD_LEVEL: i32 = 3;
+/// The window of brotli and zstd, as a power of two in bytes: 256 KiB, which bounds the memory of an
+/// answer, here and at the client (RFC 9659).
+const WINDOW: u32 = 18;
 /// The buffer of brotli, in bytes.
 const BROTLI_BUFFER: usize = 4096;
 /// Fields that hold a digest of the bytes that were coded.
@@ -33,23 +36,26 @@ pub(crate) enum Encoder {
     Brotli(Option<Box<brotli::CompressorWriter<Vec<u8>>>>),
     /// gzip, RFC 1952.
     Gzip(Box<GzEncoder<Vec<u8>>>),
+    /// Zstandard, RFC 8878.
+    Zstd(Box<zstd::stream::write::Encoder<'static, Vec<u8>>>),
 }
 
 impl Encoder {
     fn of(coding: &str) -> Option<Self> {
         match coding {
             "br" => {
-                let made = brotli::CompressorWriter::new(
-                    Vec::new(),
-                    BROTLI_BUFFER,
-                    BROTLI_LEVEL,
-                    BROTLI_WINDOW,
-                );
+                let made =
+                    brotli::CompressorWriter::new(Vec::new(), BROTLI_BUFFER, BROTLI_LEVEL, WINDOW);
                 Some(Encoder::Brotli(Some(Box::new(made))))
             }
             "gzip" => {
                 let level = flate2::Compression::new(GZIP_LEVEL);
                 Some(Encoder::Gzip(Box::new(GzEncoder::new(Vec::new(), level))))
+            }
+            "zstd" => {
+                let mut made = zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL).ok()?;
+                made.set_parameter(CParameter::WindowLog(WINDOW)).ok()?;
+                Some(Encoder::Zstd(Box::new(made)))
             }
             _ => None,
         }
@@ -71,6 +77,14 @@ impl Encoder {
                 encoder.write_all(piece)?;
                 match ends {
                     true => encoder.try_finish()?,
+                    false => encoder.flush()?,
+                }
+                std::mem::take(encoder.get_mut())
+            }
+            Encoder::Zstd(encoder) => {
+                encoder.write_all(piece)?;
+                match ends {
+                    true => encoder.do_finish()?,
                     false => encoder.flush()?,
                 }
                 std::mem::take(encoder.get_mut())
@@ -295,7 +309,7 @@ mod tests {
             pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..2000), 0..8),
             ends_alone in any::<bool>(),
         ) {
-            for coding in ["br", "gzip"] {
+            for coding in ["br", "gzip", "zstd"] {
                 let mut encoder = Encoder::of(coding).unwrap();
                 let mut sent = Vec::new();
                 for (at, piece) in pieces.iter().enumerate() {
@@ -310,6 +324,7 @@ mod tests {
                 let mut back = Vec::new();
                 match coding {
                     "br" => brotli::Decompressor::new(&sent[..], 4096).read_to_end(&mut back).unwrap(),
+                    "zstd" => zstd::Decoder::new(&sent[..]).unwrap().read_to_end(&mut back).unwrap(),
                     _ => flate2::read::GzDecoder::new(&sent[..]).read_to_end(&mut back).unwrap(),
                 };
                 prop_assert_eq!(back, pieces.concat());
