@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
-use crate::{Result, arch, clients, clock, deny, editors, generate, size, vendor};
+use crate::{Result, arch, clients, clock, deny, differential, editors, generate, size, vendor};
 
 /// One line of the summary: a name, and how to do it.
 pub(crate) struct Step {
@@ -32,6 +32,7 @@ const ALL: &[Step] = &[
     step("test", |root| cargo(root, TEST)),
     step("foreign client", clients::check),
     step("clock", clock::check),
+    step("differential", differential::check),
     step("soak", soak),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
