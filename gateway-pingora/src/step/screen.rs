@@ -41,9 +41,7 @@ pub(crate) fn run(session: &Session, ctx: &Ctx) -> Result<(), Failure> {
     if networks.is_some_and(|networks| !networks.contains(admitted.origin.client)) {
         return Err(Failure::NotLetIn);
     }
-    admitted
-        .site
-        .count(None, admitted.origin.client, ctx.started)
+    admitted.site.count(admitted.origin.client, ctx.started)
 }
 
 /// Source: RFC 9113 §10.5.1.

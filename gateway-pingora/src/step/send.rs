@@ -285,28 +285,10 @@ fn set_forwarding(
     fields.insert(REQUEST_ID, admitted.id.clone());
     let listener = admitted.client.listening.settings();
     let told = listener.client_ip_header.as_deref();
-    let (site, origin, peer) = (
-        &admitted.site.site,
-        admitted.origin,
-        &admitted.client.address,
-    );
+    let (site, origin) = (&admitted.site.site, admitted.origin);
     // Where another field says who the client is, nobody has looked after this one.
     let is_other = told.is_some_and(|told| *told != *FORWARDED_FOR.as_str());
-    let is_kept = origin.is_trusted || site.forwarded_for == ForwardedFor::Append;
-    let is_alone = !client.headers.contains_key(FORWARDED_FOR);
-    let speaks_for_another = origin.client != admitted.client.peer.ip().to_canonical();
-    let is_told_otherwise = origin.is_trusted && (is_other || (is_alone && speaks_for_another));
-    let hops = match (is_kept, is_told_otherwise) {
-        (_, true) => {
-            let client = origin.client;
-            let before = format!("{client}, ").into_bytes();
-            let all = [&before, peer.as_bytes()].concat();
-            HeaderValue::from_bytes(&all).or_err(FAULT, "the forwarded addresses")?
-        }
-        (true, false) => after_all_lines(&client.headers, &FORWARDED_FOR, peer.as_bytes())?,
-        (false, false) => peer.clone(),
-    };
-    fields.insert(FORWARDED_FOR, hops);
+    fields.insert(FORWARDED_FOR, hops(client, admitted, is_other)?);
     let proto = if origin.is_https { "https" } else { "http" };
     fields.insert(FORWARDED_PROTO, HeaderValue::from_static(proto));
     if site.request_fields.is_some() {
@@ -333,6 +315,23 @@ fn set_forwarding(
     };
     fields.insert(FORWARDED, line);
     Ok(())
+}
+
+/// The addresses of those before the node, ending with who asks us. Where a trusted peer has said
+/// elsewhere for whom it asks, they are made of that.
+fn hops(client: &RequestHeader, admitted: &Admitted, is_other: bool) -> Result<HeaderValue> {
+    let (origin, peer) = (admitted.origin, &admitted.client.address);
+    let is_alone = !client.headers.contains_key(FORWARDED_FOR);
+    let speaks_for_another = origin.client != admitted.client.peer.ip().to_canonical();
+    if origin.is_trusted && (is_other || (is_alone && speaks_for_another)) {
+        let before = format!("{}, ", origin.client).into_bytes();
+        let all = [&before, peer.as_bytes()].concat();
+        return HeaderValue::from_bytes(&all).or_err(FAULT, "the forwarded addresses");
+    }
+    match origin.is_trusted || admitted.site.site.forwarded_for == ForwardedFor::Append {
+        true => after_all_lines(&client.headers, &FORWARDED_FOR, peer.as_bytes()),
+        false => Ok(peer.clone()),
+    }
 }
 
 /// RFC 7239 §6: an IPv6 address is quoted, since it has colons.
