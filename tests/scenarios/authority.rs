@@ -1,7 +1,7 @@
 //! Whom a request of HTTP/2 is for: held to the rules of HTTP/1.
 
 use gateway_tests::certs::Authority;
-use gateway_tests::gateway::Door;
+use gateway_tests::gateway::{Door, runs};
 use gateway_tests::http2::Http2;
 use gateway_tests::node::Cluster;
 use http::Request;
@@ -83,7 +83,7 @@ fn host_and_authority_are_judged_as_in_http_1() {
 #[test]
 fn a_connection_serves_the_hosts_that_its_certificate_covers() {
     let cluster = Cluster::of(&["a"]);
-    let (_door, client) = site(&cluster);
+    let (door, client) = site(&cluster);
 
     for (uri, status) in [
         ("https://x.wide.test/schema", 200),
@@ -94,5 +94,9 @@ fn a_connection_serves_the_hosts_that_its_certificate_covers() {
     ] {
         let answer = client.hears(client.sends(asked(uri, None), b"")).unwrap();
         assert_eq!(answer.status, status, "{uri}");
+        let file = door.scratch().path().join("gateway.toml");
+        let told = runs(&["trace", "GET", uri, "--config", &file.to_string_lossy()]);
+        let is_misdirected = told.stdout.contains("421: the certificate shown");
+        assert_eq!(is_misdirected, status == 421, "{uri}: {}", told.stdout);
     }
 }
