@@ -27,6 +27,21 @@ pub(crate) fn decodes_to(raw: &[u8], text: &str) -> bool {
     raw == text.as_bytes() || (raw.contains(&b'%') && *decode(raw) == *text.as_bytes())
 }
 
+/// Whether a key or a value of a query is this text, as a form says it: escapes decoded, `+` a space.
+#[must_use]
+pub(crate) fn form_says(raw: &[u8], text: &str) -> bool {
+    let mut rest = raw;
+    let mut bytes = text.bytes();
+    while let Some((byte, width)) = next(rest) {
+        let is_space = width == 1 && byte == b'+';
+        if bytes.next() != Some(if is_space { b' ' } else { byte }) {
+            return false;
+        }
+        rest = rest.get(width..).unwrap_or_default();
+    }
+    bytes.next().is_none()
+}
+
 /// Whether a segment is exactly `.` or `..`.
 #[must_use]
 pub(crate) fn is_dots(segment: &[u8]) -> bool {

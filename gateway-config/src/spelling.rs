@@ -75,33 +75,47 @@ impl Spelling {
 
     /// Its pieces, in order.
     pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        let mut rest = &*self.text;
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let (piece, left) = match rest.strip_prefix('{') {
-                Some(inner) => {
-                    let (name, left) = inner.split_once('}').unwrap_or((inner, ""));
-                    (Piece::Capture(name), left)
-                }
-                None => {
-                    let (text, left) = rest.split_at(rest.find('{').unwrap_or(rest.len()));
-                    (Piece::Literal(text), left)
-                }
-            };
-            rest = left;
-            Some(piece)
-        })
+        pieces(&self.text)
     }
 
     /// The names it holds.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.pieces().filter_map(|piece| match piece {
-            Piece::Capture(name) => Some(name),
-            Piece::Literal(_) => None,
-        })
+        names(&self.text)
     }
+
+    /// The names that stand in the host of an address.
+    pub(crate) fn captures_in_host(&self) -> impl Iterator<Item = &str> {
+        let (_, rest) = self.text.split_once("://").unwrap_or_default();
+        names(rest.split(['/', '?', '#']).next().unwrap_or_default())
+    }
+}
+
+fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (piece, left) = match rest.strip_prefix('{') {
+            Some(inner) => {
+                let (name, left) = inner.split_once('}').unwrap_or((inner, ""));
+                (Piece::Capture(name), left)
+            }
+            None => {
+                let (text, left) = rest.split_at(rest.find('{').unwrap_or(rest.len()));
+                (Piece::Literal(text), left)
+            }
+        };
+        rest = left;
+        Some(piece)
+    })
+}
+
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).filter_map(|piece| match piece {
+        Piece::Capture(name) => Some(name),
+        Piece::Literal(_) => None,
+    })
 }
 
 /// Writes it as it is read.
@@ -125,6 +139,9 @@ mod tests {
             [Literal("/a/"), Capture("t"), Literal("/b"), Capture("u")]
         );
         assert_eq!(spelling.to_string(), "/a/{t}/b{u}");
+        assert_eq!(spelling.captures_in_host().count(), 0);
+        let abroad = Spelling::parse("https://{t}.example:8080/{u}?{v}").unwrap();
+        assert_eq!(abroad.captures_in_host().collect::<Vec<_>>(), ["t"]);
         for (text, at) in [
             ("/{", 1..2),
             ("/}x", 1..2),

@@ -11,7 +11,6 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use crate::model::{Action, Condition, ForwardPath, Pattern, Rewrite, Route, Segments, Site, When};
 use crate::networks::Networks;
@@ -22,6 +21,7 @@ mod explain;
 mod forward;
 mod known;
 mod normal;
+mod query;
 
 pub use explain::{Explained, NoPath, Passed, WhyNot};
 pub use known::{Known, cookies, has_cookie};
@@ -113,8 +113,11 @@ impl Site {
             Segments::Normalised => self.route_normal(&holds, path),
         }
         .ok_or(Unrouted::NoSuchRoute)?;
-        refuse_query(route, query)?;
-        push_query(&mut sent, route.query.as_deref(), query);
+        if !forward::leads_to_its_host(route, &sent) {
+            return Err(Unrouted::NoSuchRoute);
+        }
+        query::refuse(route, self.segments, query)?;
+        query::push(&mut sent, route.query.as_deref(), query);
         Ok(Matched {
             route,
             path_and_query: sent,
@@ -260,12 +263,7 @@ impl When {
 
     /// What a request lacks of all that is asked for: the first of it.
     fn lacks(&self, query: Option<&[u8]>, facts: &dyn Facts) -> Option<WhyNot<'_>> {
-        let no_key = |one: &&Condition| {
-            !pairs(query).any(|(key, value)| {
-                let is_value = |wanted: &Arc<str>| segment::decodes_to(value, wanted);
-                key == one.name.as_bytes() && one.value.as_ref().is_none_or(is_value)
-            })
-        };
+        let no_key = |one: &&Condition| !query::has(query, &one.name, one.value.as_deref());
         let no_header = |one: &&Condition| !facts.has_header(&one.name, one.value.as_deref());
         let no_cookie = |one: &&Condition| !facts.has_cookie(&one.name, one.value.as_deref());
         let is_elsewhere = |networks: &&Networks| {
@@ -344,53 +342,6 @@ fn rebuilt_path(raw: &[&[u8]], path: &[u8]) -> String {
         sent.push('/');
     }
     sent
-}
-
-fn pairs(query: Option<&[u8]>) -> impl Iterator<Item = (&[u8], &[u8])> {
-    query
-        .unwrap_or_default()
-        .split(|byte| *byte == b'&')
-        .filter_map(|pair| {
-            let at = pair.iter().position(|byte| *byte == b'=')?;
-            Some((pair.get(..at)?, pair.get(at + 1..)?))
-        })
-}
-
-fn refuse_query<'a>(route: &'a Route, query: Option<&[u8]>) -> Result<(), Unrouted<'a>> {
-    if route.refuse_query.is_empty() || query.is_none() {
-        return Ok(());
-    }
-    let refused = route
-        .refuse_query
-        .iter()
-        .find(|one| pairs(query).any(|(key, _)| key == one.key.as_bytes()));
-    match refused {
-        Some(one) => Err(Unrouted::RefusedQuery {
-            route: &route.name,
-            because: &one.because,
-        }),
-        None => Ok(()),
-    }
-}
-
-fn push_query(sent: &mut String, keys: Option<&[Arc<str>]>, query: Option<&[u8]>) {
-    let Some(query) = query else { return };
-    let Some(keys) = keys else {
-        sent.push('?');
-        segment::push_raw(sent, query);
-        return;
-    };
-    let mut before = '?';
-    for key in keys {
-        let first = pairs(Some(query)).find(|(name, _)| *name == key.as_bytes());
-        if let Some((_, value)) = first {
-            sent.push(before);
-            sent.push_str(key);
-            sent.push('=');
-            segment::push_value(sent, value);
-            before = '&';
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! request on it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use http::HeaderValue;
@@ -14,6 +14,7 @@ use crate::descriptors;
 use crate::drain::Drain;
 use crate::listening::{Counted, Listening};
 use crate::pace::Bounds;
+use crate::shown::Covered;
 
 /// A client's connection.
 pub(crate) struct Client {
@@ -27,6 +28,8 @@ pub(crate) struct Client {
     pub(crate) address: HeaderValue,
     /// Until when the node may be silent. HTTP/1 only: it is watched by the stream.
     pub(crate) watch: Watch,
+    /// What the certificate covers that it was shown; empty in clear text.
+    covered: OnceLock<Arc<Covered>>,
     /// The body was not framed as announced; the message cannot be read any further.
     broken_body: AtomicBool,
     /// The answer cannot say that it was cut, so the connection must.
@@ -60,6 +63,7 @@ impl Client {
             peer,
             address: address(peer),
             watch: Watch::default(),
+            covered: OnceLock::new(),
             broken_body: AtomicBool::new(false),
             reset: AtomicBool::new(false),
             tunnel: AtomicBool::new(false),
@@ -83,6 +87,16 @@ impl Client {
             gap: listener.body_gap,
             rate: listener.min_rate,
         }
+    }
+
+    /// It was shown a certificate that covers so much.
+    pub(crate) fn was_shown(&self, covered: &Arc<Covered>) {
+        let _ = self.covered.set(Arc::clone(covered));
+    }
+
+    /// Whether it may ask for this host here (RFC 9110 §7.4).
+    pub(crate) fn may_ask_for(&self, host: &str) -> bool {
+        self.covered.get().is_none_or(|covered| covered.has(host))
     }
 
     /// The body is not framed as announced.

@@ -16,14 +16,19 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use pingora_http::RequestHeader;
+use zstd::zstd_safe::CParameter;
 
 /// Levels at which a gateway can keep up: what more would save costs more than sending it.
 const GZIP_LEVEL: u32 = 5;
 const BROTLI_LEVEL: u32 = 4;
-/// The window of brotli, as a power of two in bytes: 256 KiB, which bounds the memory of an answer.
-const BROTLI_WINDOW: u32 = 18;
+const ZSTD_LEVEL: i32 = 3;
+/// The window of brotli and zstd, as a power of two in bytes: 256 KiB, which bounds the memory of an
+/// answer, here and at the client (RFC 9659).
+const WINDOW: u32 = 18;
 /// The buffer of brotli, in bytes.
 const BROTLI_BUFFER: usize = 4096;
+/// Fields that hold a digest of the bytes that were coded.
+const DIGESTS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
 
 /// An answer that is being compressed.
 pub(crate) enum Encoder {
@@ -31,23 +36,26 @@ pub(crate) enum Encoder {
     Brotli(Option<Box<brotli::CompressorWriter<Vec<u8>>>>),
     /// gzip, RFC 1952.
     Gzip(Box<GzEncoder<Vec<u8>>>),
+    /// Zstandard, RFC 8878.
+    Zstd(Box<zstd::stream::write::Encoder<'static, Vec<u8>>>),
 }
 
 impl Encoder {
     fn of(coding: &str) -> Option<Self> {
         match coding {
             "br" => {
-                let made = brotli::CompressorWriter::new(
-                    Vec::new(),
-                    BROTLI_BUFFER,
-                    BROTLI_LEVEL,
-                    BROTLI_WINDOW,
-                );
+                let made =
+                    brotli::CompressorWriter::new(Vec::new(), BROTLI_BUFFER, BROTLI_LEVEL, WINDOW);
                 Some(Encoder::Brotli(Some(Box::new(made))))
             }
             "gzip" => {
                 let level = flate2::Compression::new(GZIP_LEVEL);
                 Some(Encoder::Gzip(Box::new(GzEncoder::new(Vec::new(), level))))
+            }
+            "zstd" => {
+                let mut made = zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL).ok()?;
+                made.set_parameter(CParameter::WindowLog(WINDOW)).ok()?;
+                Some(Encoder::Zstd(Box::new(made)))
             }
             _ => None,
         }
@@ -69,6 +77,14 @@ impl Encoder {
                 encoder.write_all(piece)?;
                 match ends {
                     true => encoder.try_finish()?,
+                    false => encoder.flush()?,
+                }
+                std::mem::take(encoder.get_mut())
+            }
+            Encoder::Zstd(encoder) => {
+                encoder.write_all(piece)?;
+                match ends {
+                    true => encoder.do_finish()?,
                     false => encoder.flush()?,
                 }
                 std::mem::take(encoder.get_mut())
@@ -95,6 +111,10 @@ pub(crate) fn begin(
         return None;
     }
     vary(fields);
+    if status == StatusCode::NOT_MODIFIED {
+        confirm(how, request, fields);
+        return None;
+    }
     // A HEAD has no body to be compressed, and HTTP/1.0 no way to end one that was.
     if request.method == Method::HEAD || request.version == Version::HTTP_10 {
         return None;
@@ -106,11 +126,23 @@ pub(crate) fn begin(
     fields.remove(CONTENT_LENGTH);
     // A range of what was not compressed is none of what is.
     fields.remove(ACCEPT_RANGES);
+    // RFC 9530 §2, §3: of the bytes that were coded otherwise.
+    for digest in DIGESTS {
+        fields.remove(digest);
+    }
     weaken(fields);
     Some(encoder)
 }
 
-/// Whether an answer gains by it and may be changed at all.
+/// RFC 9110 §15.4.5: a 304 says what the 200 would have said. What it is of is not known, so its
+/// validator is a weak one for whoever may have been sent it compressed (RFC 9111 §4.3.4).
+fn confirm(how: &Compression, request: &RequestHeader, fields: &mut HeaderMap) {
+    if !preferred_codings(&request.headers, &how.codings).is_empty() {
+        weaken(fields);
+    }
+}
+
+/// Whether an answer gains by it and may be changed at all, or is a 304 to one that may.
 fn is_suitable(how: &Compression, status: StatusCode, fields: &HeaderMap) -> bool {
     let length = fields.get(CONTENT_LENGTH).map(|length| {
         let text = length.to_str().unwrap_or_default();
@@ -119,11 +151,12 @@ fn is_suitable(how: &Compression, status: StatusCode, fields: &HeaderMap) -> boo
     let lines = fields.get_all(CACHE_CONTROL).iter();
     let mut directives = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     let is_fixed = |one: &[u8]| one.trim_ascii().eq_ignore_ascii_case(b"no-transform");
-    status == StatusCode::OK
+    let is_bare = status == StatusCode::NOT_MODIFIED;
+    (is_bare || status == StatusCode::OK)
         && !fields.contains_key(CONTENT_ENCODING)
-        && length.is_none_or(|length| length >= how.min_size.max(1))
+        && (is_bare || length.is_none_or(|length| length >= how.min_size.max(1)))
         && !directives.any(is_fixed)
-        && fields.contains_key(CONTENT_TYPE)
+        && (is_bare || fields.contains_key(CONTENT_TYPE))
         && fields.get_all(CONTENT_TYPE).iter().all(is_text)
 }
 
@@ -276,7 +309,7 @@ mod tests {
             pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..2000), 0..8),
             ends_alone in any::<bool>(),
         ) {
-            for coding in ["br", "gzip"] {
+            for coding in ["br", "gzip", "zstd"] {
                 let mut encoder = Encoder::of(coding).unwrap();
                 let mut sent = Vec::new();
                 for (at, piece) in pieces.iter().enumerate() {
@@ -291,6 +324,7 @@ mod tests {
                 let mut back = Vec::new();
                 match coding {
                     "br" => brotli::Decompressor::new(&sent[..], 4096).read_to_end(&mut back).unwrap(),
+                    "zstd" => zstd::Decoder::new(&sent[..]).unwrap().read_to_end(&mut back).unwrap(),
                     _ => flate2::read::GzDecoder::new(&sent[..]).read_to_end(&mut back).unwrap(),
                 };
                 prop_assert_eq!(back, pieces.concat());

@@ -114,9 +114,9 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
     };
     let _ = sent.await;
 
-    if let Some(site) = site {
-        site.metrics.requests.inc();
-        site.metrics.answered(answer.status, Duration::ZERO);
+    if let Some(metrics) = site.and_then(|site| site.metrics.as_ref()) {
+        metrics.requests.inc();
+        metrics.answered(answer.status, Duration::ZERO);
     }
     site.unwrap_or(&serving.nobody).counts.end(&Ended {
         listener: &client.listening.name,

@@ -21,6 +21,7 @@ use crate::clock;
 use crate::compress::Encoder;
 use crate::counts::InFlight;
 use crate::ids::REQUEST_ID;
+use crate::metrics::Metrics;
 use crate::origin::Origin;
 use crate::pools::LivePool;
 use crate::site::ServedSite;
@@ -156,6 +157,11 @@ impl Ctx {
     /// When it has not run, which is a fault of ours.
     pub(crate) fn admitted(&self) -> Result<&Admitted, Box<Error>> {
         self.admitted.as_ref().ok_or_else(|| out_of_order("admit"))
+    }
+
+    /// The metrics of its site by their old names, where there are any.
+    pub(crate) fn metrics(&self) -> Option<&Metrics> {
+        self.admitted.as_ref()?.site.metrics.as_deref()
     }
 
     /// What `route` left.

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use gateway_config::model::{HeadLimits, Listener, Name, Pool, Route, Site};
+use gateway_config::model::{HeadLimits, Listener, Name, Pool, Route, Site, Tls};
 use gateway_config::target::Unrouted;
 use gateway_core::failure::{Asked, Failure, RetryAfter};
 use gateway_core::retry::{Elsewhere, Next, Tries, Try};
@@ -23,8 +23,10 @@ use crate::gate::head::judge;
 use crate::gate::scan::Scan;
 use crate::ids::REQUEST_ID;
 use crate::origin::Origin;
+use crate::shown::Covered;
 use crate::step::{body, route, send};
 use crate::stream::HeadRefusal;
+use crate::tls;
 
 /// An answer of the gateway's own that is a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +81,14 @@ pub fn refused(
         Ok(())
     };
     passed().err()?.failure().map(|failure| of(&failure))
+}
+
+/// Whether a host may be asked for over a connection that shows this certificate, as it is in its file
+/// now; `None`: it cannot be read.
+#[must_use]
+pub fn is_covered(tls: &Tls, host: &str) -> Option<bool> {
+    let chain = tls::certificates(&tls.chain).ok()?;
+    chain.first().map(|first| Covered::of(first).has(host))
 }
 
 /// What the gateway answers to a method, whatever the path, if that is so at this site.
@@ -145,7 +155,7 @@ pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
         .filter(|name| !send::is_ours(name) && !is_taken_out(name))
         .collect();
     // The frame of the body is set anew, and so is what opens a tunnel.
-    let opens = route.upgrade && there.contains_key(UPGRADE);
+    let opens = route.upgrade && send::asked_to_upgrade(&there).is_some();
     let is_renewed = |name: &HeaderName| {
         [CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
             || send::SET.contains(name)
@@ -272,7 +282,12 @@ mod tests {
         assert!(told.set.contains(&"x-forwarded-for".to_owned()), "{told:?}");
         let mut tunnel = route();
         tunnel.upgrade = true;
-        assert_eq!(sent(&site, &tunnel, &given).removed, ["x-b"]);
+        assert_eq!(
+            sent(&site, &tunnel, &given).removed,
+            ["connection", "upgrade", "x-b"]
+        );
+        let asked = [given, fields(&[("Connection", "upgrade")])].concat();
+        assert_eq!(sent(&site, &tunnel, &asked).removed, ["x-b"]);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::handover::{Handed, Handing, Outcome, handover};
 use crate::listening::Listening;
 use crate::post::Orders;
 use crate::serving::Shared;
+use crate::shown::Shown;
 use crate::sockets::{Key, Planned, Sockets};
 use crate::view::{DrainingView, ListenerView};
 
@@ -59,7 +60,7 @@ struct Leaving {
 }
 
 /// A listener with what its handshakes are done with.
-pub(crate) type Wanted = (Listener, Option<Arc<rustls::ServerConfig>>);
+pub(crate) type Wanted = (Listener, Option<Arc<Shown>>);
 
 /// A next generation, ready: its sockets are bound, but for listening, and its workers started.
 pub(crate) struct Plan {

@@ -9,6 +9,7 @@ use gateway_config::model::{Listener, Name};
 
 use crate::clock;
 use crate::counts::ListenerCounts;
+use crate::shown::Shown;
 
 /// A listener as it runs. Shared by all workers.
 pub(crate) struct Listening {
@@ -16,7 +17,7 @@ pub(crate) struct Listening {
     pub(crate) name: Name,
     settings: ArcSwap<Listener>,
     /// What a handshake is done with; `None` in clear text.
-    pub(crate) tls: ArcSwapOption<rustls::ServerConfig>,
+    pub(crate) tls: ArcSwapOption<Shown>,
     /// What is counted of it.
     pub(crate) counts: ListenerCounts,
     connections: AtomicU32,
@@ -33,7 +34,7 @@ pub(crate) struct Counted {
 
 impl Listening {
     /// A listener without connections.
-    pub(crate) fn new(listener: Listener, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
+    pub(crate) fn new(listener: Listener, tls: Option<Arc<Shown>>) -> Self {
         Listening {
             name: Arc::clone(&listener.name),
             settings: ArcSwap::from_pointee(listener),
@@ -51,7 +52,7 @@ impl Listening {
     }
 
     /// The next request, the next handshake, are under these.
-    pub(crate) fn apply(&self, listener: Listener, tls: Option<Arc<rustls::ServerConfig>>) {
+    pub(crate) fn apply(&self, listener: Listener, tls: Option<Arc<Shown>>) {
         self.settings.store(Arc::new(listener));
         self.tls.store(tls);
     }

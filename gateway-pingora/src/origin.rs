@@ -11,6 +11,8 @@ use std::net::{IpAddr, SocketAddr};
 use gateway_config::model::Listener;
 use http::HeaderMap;
 
+use crate::forwarded;
+
 /// The usual field with the addresses of those before us.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 /// The usual field with the scheme that the client spoke.
@@ -39,31 +41,53 @@ impl Origin {
                 is_trusted: false,
             };
         }
-        let field = listener
-            .client_ip_header
-            .as_deref()
-            .unwrap_or(FORWARDED_FOR);
-        let proto = from_the_right(fields, FORWARDED_PROTO).next();
         Origin {
-            client: client(listener, peer, from_the_right(fields, field)),
-            is_https: match proto {
-                Some(proto) => proto.eq_ignore_ascii_case(b"https"),
-                None => is_tls,
-            },
+            client: claimed(listener, peer, fields),
+            is_https: is_https(fields).unwrap_or(is_tls),
             is_trusted: true,
         }
     }
 }
 
+/// The client that a peer speaks for: by the field of the listener, else by the usual one, else by the
+/// standard's own.
+fn claimed(listener: &Listener, peer: IpAddr, fields: &HeaderMap) -> IpAddr {
+    let usual = Some(FORWARDED_FOR).filter(|usual| fields.contains_key(*usual));
+    match listener.client_ip_header.as_deref().or(usual) {
+        Some(field) => {
+            let entries = from_the_right(fields, field);
+            client(listener, peer, entries.map(address))
+        }
+        None => {
+            let elements = forwarded::from_the_right(fields, "for");
+            client(
+                listener,
+                peer,
+                elements.map(|node| address(node.as_deref()?)),
+            )
+        }
+    }
+}
+
+/// Whether the client of a peer speaks HTTPS, where the peer says so: the one asked last counts.
+fn is_https(fields: &HeaderMap) -> Option<bool> {
+    let is = |proto: &[u8]| proto.eq_ignore_ascii_case(b"https");
+    let usual = from_the_right(fields, FORWARDED_PROTO).next().map(is);
+    usual.or_else(|| {
+        let element = forwarded::from_the_right(fields, "proto").next()?;
+        element.as_deref().map(is)
+    })
+}
+
 /// The first address that is not trusted; where one cannot be read, who had written it.
-fn client<'a>(
+fn client(
     listener: &Listener,
     peer: IpAddr,
-    entries: impl Iterator<Item = &'a [u8]>,
+    entries: impl Iterator<Item = Option<IpAddr>>,
 ) -> IpAddr {
     let mut last = peer;
     for entry in entries {
-        let Some(address) = address(entry) else {
+        let Some(address) = entry else {
             return last;
         };
         if !listener.trusted_proxies.contains(address) {
@@ -158,5 +182,32 @@ mod tests {
         };
         assert!(of("10.0.0.1", "HTTPS") && !of("10.0.0.1", "https, http"));
         assert!(!of("192.0.2.1", "https"));
+    }
+
+    #[test]
+    fn the_standards_own_field_counts_where_the_usual_ones_are_not_there() {
+        let of = |lines: &[(&'static str, &str)]| {
+            let mut fields = HeaderMap::new();
+            for (name, value) in lines {
+                fields.append(*name, value.parse().unwrap());
+            }
+            let origin = Origin::of(&listener(), "10.0.0.1".parse().unwrap(), &fields);
+            (origin.client.to_string(), origin.is_https)
+        };
+        let own = (
+            "forwarded",
+            "for=6.6.6.6, for=\"[2001:db9::1]:80\";proto=https, for=10.0.0.9;proto=https",
+        );
+        assert_eq!(of(&[own]), ("2001:db9::1".into(), true));
+        let for_and_proto = [
+            own,
+            ("x-forwarded-for", "203.0.113.9"),
+            ("x-forwarded-proto", "http"),
+        ];
+        assert_eq!(of(&for_and_proto), ("203.0.113.9".into(), false));
+        assert_eq!(
+            of(&[("forwarded", "for=6.6.6.6, for=_hidden")]),
+            ("10.0.0.1".into(), false)
+        );
     }
 }

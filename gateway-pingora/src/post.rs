@@ -240,7 +240,7 @@ async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>) {
     let listening = &client.listening;
     let conn = match listening.tls.load_full() {
         None => Conn::plain(stream, Arc::clone(&client)),
-        Some(config) => {
+        Some(shown) => {
             let shared = &worker.shared;
             let most = shared.serving.load().snapshot.model().limits.handshakes;
             let Some(_under_way) = listening.begin_handshake(most) else {
@@ -248,11 +248,13 @@ async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>) {
                 return listening.cannot_accept("as many handshakes as may be are under way");
             };
             let limit = listening.settings().handshake;
-            let handshake = Box::pin(tokio_rustls::TlsAcceptor::from(config).accept(stream));
+            let acceptor = tokio_rustls::TlsAcceptor::from(Arc::clone(&shown.config));
+            let handshake = Box::pin(acceptor.accept(stream));
             let counts = &listening.counts;
             match tokio::time::timeout(limit, handshake).await {
                 Ok(Ok(stream)) => {
                     counts.handshakes.one();
+                    client.was_shown(&shown.covered);
                     Conn::tls(stream, Arc::clone(&client))
                 }
                 Ok(Err(_)) => return counts.handshakes_failed.one(),

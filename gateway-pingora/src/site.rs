@@ -1,6 +1,6 @@
 //! A site, prepared for the request path: what would otherwise be parsed or read for each request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use gateway_config::model::{Edits, ErrorPage, Hsts, Model, Name, Rate, Route, Site};
+use gateway_config::model::{Edits, ErrorPage, Hsts, Model, Rate, Route, Site};
 use gateway_core::failure::{Failure, RetryAfter};
 use gateway_core::rate::Rates;
 use http::header::STRICT_TRANSPORT_SECURITY;
@@ -19,7 +19,7 @@ use crate::counts::SiteCounts;
 use crate::fault::Fault;
 use crate::folder::Folder;
 use crate::metrics::Metrics;
-use crate::pools::Pools;
+use crate::pools::{LivePool, Pools};
 
 /// Most bytes of an error page, which is held in memory.
 const MAX_PAGE: u64 = 1024 * 1024;
@@ -28,11 +28,11 @@ const MAX_PAGE: u64 = 1024 * 1024;
 pub(crate) struct ServedSite {
     /// Its settings.
     pub(crate) site: Site,
-    /// Its metrics; outlive snapshots.
-    pub(crate) metrics: Arc<Metrics>,
+    /// Its metrics by their old names, where it has an endpoint that shows them; outlive snapshots.
+    pub(crate) metrics: Option<Arc<Metrics>>,
     /// What is counted of it; goes on over snapshots.
     pub(crate) counts: SiteCounts,
-    /// The pools its routes go to, and the one its endpoints speak of.
+    /// The pools of the snapshot.
     pub(crate) pools: Arc<Pools>,
     /// Request fields carried to the node; `None` is all but hop-by-hop ones.
     pub(crate) request_fields: Option<Vec<HeaderName>>,
@@ -46,12 +46,22 @@ pub(crate) struct ServedSite {
     pub(crate) hash: Arc<str>,
     /// What clients have asked for of late, where that is bounded; outlives snapshots.
     rates: Option<Arc<Rates>>,
-    /// The same of single routes.
-    route_rates: BTreeMap<Name, Arc<Rates>>,
-    folders: BTreeMap<Name, Arc<Folder>>,
+    /// Its routes, in their order.
+    routes: Vec<ServedRoute>,
     response_edits: FieldEdits,
     hsts: Option<HeaderValue>,
     pages: BTreeMap<u16, Page>,
+}
+
+/// A route, prepared.
+#[derive(Default)]
+pub(crate) struct ServedRoute {
+    /// The pool that it goes to.
+    pub(crate) pool: Option<Arc<LivePool>>,
+    /// The directory whose files it shows.
+    pub(crate) folder: Option<Arc<Folder>>,
+    /// What clients have asked it for of late, where that is bounded; outlives snapshots.
+    rates: Option<Arc<Rates>>,
 }
 
 /// A file sent instead of a failure's sentence.
@@ -81,23 +91,18 @@ impl ServedSite {
         pools: &Arc<Pools>,
         before: Option<&ServedSite>,
     ) -> Result<Self, Fault> {
-        let known = |name: &str| before?.route_rates.get(name);
-        let of_route = |route: &Route| {
-            let rates = rates(route.rate.as_ref(), known(&route.name))?;
-            Some((Arc::clone(&route.name), rates))
-        };
         Ok(ServedSite {
-            metrics: match before {
-                Some(before) => Arc::clone(&before.metrics),
-                None => Arc::new(Metrics::new()?),
+            metrics: match before.and_then(|before| before.metrics.as_ref()) {
+                _ if site.endpoints.is_none() => None,
+                Some(known) => Some(Arc::clone(known)),
+                None => Some(Arc::new(Metrics::new()?)),
             },
             counts: counts(model, site, before),
             rates: rates(
                 site.rate.as_ref(),
                 before.and_then(|one| one.rates.as_ref()),
             ),
-            route_rates: site.routes.iter().filter_map(of_route).collect(),
-            folders: folders(site)?,
+            routes: routes(site, pools, before)?,
             pools: Arc::clone(pools),
             request_fields: names(site.request_fields.as_deref())?,
             response_fields: names(site.response_fields.as_deref())?,
@@ -127,36 +132,41 @@ impl ServedSite {
         self.response_edits.change(fields);
     }
 
-    /// Counts a request of a client for the site, or for one of its routes.
+    /// Counts a request of a client for the site.
     ///
     /// # Errors
     /// [`Failure::RateExceeded`].
-    pub(crate) fn count(
-        &self,
-        route: Option<&str>,
-        client: IpAddr,
-        now: Instant,
-    ) -> Result<(), Failure> {
-        let rates = match route {
-            Some(route) => self.route_rates.get(route),
-            None => self.rates.as_ref(),
-        };
-        let since = clock::since_start(now);
-        let taken = rates.map_or(Ok(()), |rates| rates.take(client, since));
-        taken.map_err(|wait| Failure::RateExceeded {
-            retry_after: RetryAfter::of(wait),
-        })
+    pub(crate) fn count(&self, client: IpAddr, now: Instant) -> Result<(), Failure> {
+        take(self.rates.as_ref(), client, now)
     }
 
-    /// The directory whose files a route shows.
-    pub(crate) fn folder(&self, route: &str) -> Option<&Arc<Folder>> {
-        self.folders.get(route)
+    /// The route at a place in their order.
+    pub(crate) fn route(&self, at: usize) -> Option<&ServedRoute> {
+        self.routes.get(at)
     }
 
     /// The file for answers of ours with this status.
     pub(crate) fn page(&self, status: u16) -> Option<&Page> {
         self.pages.get(&status)
     }
+}
+
+impl ServedRoute {
+    /// Counts a request of a client for the route.
+    ///
+    /// # Errors
+    /// [`Failure::RateExceeded`].
+    pub(crate) fn count(&self, client: IpAddr, now: Instant) -> Result<(), Failure> {
+        take(self.rates.as_ref(), client, now)
+    }
+}
+
+fn take(rates: Option<&Arc<Rates>>, client: IpAddr, now: Instant) -> Result<(), Failure> {
+    let since = clock::since_start(now);
+    let taken = rates.map_or(Ok(()), |rates| rates.take(client, since));
+    taken.map_err(|wait| Failure::RateExceeded {
+        retry_after: RetryAfter::of(wait),
+    })
 }
 
 impl FieldEdits {
@@ -218,12 +228,23 @@ fn hsts(hsts: &Hsts) -> Result<HeaderValue, Fault> {
     })
 }
 
-fn folders(site: &Site) -> Result<BTreeMap<Name, Arc<Folder>>, Fault> {
-    let open = |route: &Route| {
-        let folder = Folder::of(site, route).transpose()?;
-        Some(folder.map(|folder| (Arc::clone(&route.name), Arc::new(folder))))
+fn routes(
+    site: &Site,
+    pools: &Pools,
+    before: Option<&ServedSite>,
+) -> Result<Vec<ServedRoute>, Fault> {
+    let before = before.map_or((&[][..], &[][..]), |one| (&one.site.routes, &one.routes));
+    let known = before.0.iter().map(|route| &*route.name).zip(before.1);
+    let known: HashMap<&str, &ServedRoute> = known.collect();
+    let prepare = |route: &Route| {
+        let known = known.get(&*route.name).and_then(|one| one.rates.as_ref());
+        Ok(ServedRoute {
+            pool: pools.get(&route.pool).map(Arc::clone),
+            folder: Folder::of(site, route)?.map(Arc::new),
+            rates: rates(route.rate.as_ref(), known),
+        })
     };
-    site.routes.iter().filter_map(open).collect()
+    site.routes.iter().map(prepare).collect()
 }
 
 fn pages(site: &Site) -> Result<BTreeMap<u16, Page>, Fault> {

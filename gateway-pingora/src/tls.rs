@@ -14,6 +14,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::fault::Fault;
+use crate::shown::{Covered, Shown};
 
 /// A root that has signed nothing and whose key is gone. A TLS client is never without a root,
 /// not even where nobody checks.
@@ -23,8 +24,9 @@ const NOBODY: &[u8] = include_bytes!("tls/nobody.pem");
 ///
 /// # Errors
 /// [`Fault::Certificate`] names the file that cannot be read or does not fit.
-pub(crate) fn server(tls: &Tls, http2: bool) -> Result<Arc<rustls::ServerConfig>, Fault> {
+pub(crate) fn server(tls: &Tls, http2: bool) -> Result<Arc<Shown>, Fault> {
     let chain = certificates(&tls.chain)?;
+    let covered = chain.first().map(|first| Covered::of(first));
     let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| fault(&tls.key, error))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
@@ -39,7 +41,10 @@ pub(crate) fn server(tls: &Tls, http2: bool) -> Result<Arc<rustls::ServerConfig>
     };
     // A second ticket costs 5 % of a handshake and is hardly ever used (adr/0014).
     config.send_tls13_tickets = 1;
-    Ok(Arc::new(config))
+    Ok(Arc::new(Shown {
+        config: Arc::new(config),
+        covered: Arc::new(covered.unwrap_or_default()),
+    }))
 }
 
 /// How the connections of a pool are encrypted.

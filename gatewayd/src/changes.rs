@@ -112,16 +112,17 @@ fn settings(text: &str) -> Vec<(Vec<String>, String)> {
 mod tables;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use gateway_config::{Sources, load_source};
     use proptest::prelude::*;
 
     use super::*;
 
-    const PLAIN: &str = "[listeners.a]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = \"a\"\n\
+    /// One site, one pool, one node.
+    pub(crate) const PLAIN: &str = "[listeners.a]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = \"a\"\n\
                          pool = \"p\"\n[pools.p]\nnodes = [\"127.0.0.1:81\"]\n";
 
-    fn snapshot(text: &str) -> Snapshot {
+    pub(crate) fn snapshot(text: &str) -> Snapshot {
         loaded(text).unwrap()
     }
 

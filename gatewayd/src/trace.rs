@@ -8,7 +8,7 @@
 //! Invariant: no value of a field is in the answer.
 
 use gateway_config::canonical::{Came, WhyMoved};
-use gateway_config::model::{Listener, Site};
+use gateway_config::model::{Listener, Segments, Site};
 use gateway_config::{Endpoint, Found, FoundBy, Snapshot, without_logins};
 use gateway_pingora::{ListenerView, PoolView, explain};
 
@@ -50,6 +50,8 @@ impl Traced<'_> {
         let mut asked = Asked::read(request)?;
         let listener = self.listener(&asked, &request.listener)?;
         // Who says where it is from says who stands before us; a proxy may speak for another.
+        let trusted = &listener.trusted_proxies;
+        let is_trusted = asked.client.is_some_and(|peer| trusted.contains(peer));
         if let Some(peer) = asked.client {
             let (client, is_https) = explain::origin(listener, peer, &asked.fields);
             asked.client = Some(client);
@@ -82,7 +84,8 @@ impl Traced<'_> {
         if let Some(connection) = &mut told.connection {
             connection.tls_profile = profile(listener, site);
         }
-        if self.is_kept_out(&asked, site, &mut told)
+        if (!is_trusted && is_misdirected(&asked, listener, site, &mut told))
+            || self.is_kept_out(&asked, site, &mut told)
             || is_by_method(&asked, site, &mut told)
             || self.is_moved(&asked, listener, (site, by), &mut told)
             || is_of_ours(&asked, site, &mut told)
@@ -221,6 +224,26 @@ impl TraceResponse {
     fn note(&mut self, what: &str) {
         self.notes.push(what.to_owned());
     }
+}
+
+/// RFC 9110 §7.4: over TLS the certificate says what may be asked for. An allowlist is there for every name.
+fn is_misdirected(
+    asked: &Asked,
+    listener: &Listener,
+    site: &Site,
+    told: &mut TraceResponse,
+) -> bool {
+    let judged = listener.tls.as_ref();
+    let Some(tls) = judged.filter(|_| site.segments == Segments::Normalised) else {
+        return false;
+    };
+    let is_covered = explain::is_covered(tls, asked.host());
+    match is_covered {
+        Some(false) => told.ends(421, "the certificate shown does not cover this name"),
+        Some(true) => {}
+        None => told.note("the certificate cannot be read: whether it covers the name is not told"),
+    }
+    is_covered == Some(false)
 }
 
 fn is_by_method(asked: &Asked, site: &Site, told: &mut TraceResponse) -> bool {

@@ -336,7 +336,8 @@ fn who_waits_in_the_queue_while_a_listener_turns_to_clear_text_is_answered_over_
 
     for one in early {
         let mut tls = authority.trust().client("door.test", one);
-        let asked = tls.write_all(b"GET /schema HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n");
+        let asked =
+            tls.write_all(b"GET /schema HTTP/1.1\r\nHost: door.test\r\nConnection: close\r\n\r\n");
         let mut answer = Vec::new();
         let _ = asked.and_then(|()| tls.read_to_end(&mut answer));
         assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");

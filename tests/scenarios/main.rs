@@ -10,6 +10,7 @@
 mod access_log;
 mod admin;
 mod answers;
+mod authority;
 mod bodies;
 mod clock;
 mod connections;
@@ -38,6 +39,7 @@ mod rotation;
 mod selection;
 mod slow_reload;
 mod state;
+mod streams;
 mod supervision;
 mod tls;
 mod trace;

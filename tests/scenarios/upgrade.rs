@@ -83,6 +83,40 @@ fn a_tunnel_ends_with_its_node() {
 }
 
 #[test]
+fn what_a_node_says_after_its_client_has_ended_arrives() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::SwitchesAndWaits);
+    let door = edge(&cluster);
+    let mut tunnel = door.connect();
+    tunnel.asks(&upgrade()).is(101);
+    let said = vec![b'x'; 300_000];
+
+    tunnel.says(&said).half_closes();
+
+    assert!(tunnel.hears_bytes(said.len()) == said);
+    assert!(tunnel.is_closed_within(wait::SOON));
+    wait::until("the slot free", wait::SOON, || {
+        cluster["a"].in_flight() == 0
+    });
+}
+
+#[test]
+fn what_a_client_says_after_its_node_has_ended_arrives() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::SwitchesAndEnds);
+    let door = edge(&cluster);
+    let mut tunnel = door.connect();
+    tunnel.asks(&upgrade()).is(101);
+    assert_eq!(tunnel.hears_bytes(3), b"bye");
+    assert!(tunnel.is_closed_within(wait::SOON), "its side is ended");
+
+    tunnel.says("still here").half_closes();
+
+    wait::until("the rest", wait::SOON, || !cluster.fragments().is_empty());
+    assert_eq!(cluster.fragments(), [b"still here"]);
+}
+
+#[test]
 fn a_front_door_carries_no_upgrade() {
     let cluster = Cluster::of(&["a"]);
     let door = Door::before(&cluster).opens();

@@ -227,6 +227,18 @@ impl Conversation {
         })
     }
 
+    /// The head of an answer in chunks, and the first of them, whatever comes after.
+    #[track_caller]
+    pub fn hears_first_chunk(&mut self) -> (Head, Vec<u8>) {
+        let head = Head::read(&mut self.inbox)
+            .expect("a head")
+            .expect("an answer");
+        let line = self.inbox.through(b"\r\n").expect("a chunk");
+        let digits = latin(&line.unwrap_or_default());
+        let length = usize::from_str_radix(digits.trim(), 16).expect("the length of a chunk");
+        (head, self.hears_bytes(length))
+    }
+
     /// Raw bytes: exactly so many.
     #[track_caller]
     pub fn hears_bytes(&mut self, length: usize) -> Vec<u8> {

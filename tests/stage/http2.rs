@@ -175,6 +175,19 @@ impl Http2 {
         })
     }
 
+    /// Waits for the first piece of an answer's body, whatever comes after.
+    ///
+    /// # Errors
+    /// The stream or the connection was reset.
+    pub fn hears_first_piece(&self, stream: Stream) -> Result<Vec<u8>, h2::Error> {
+        self.runtime.block_on(async {
+            let mut body = stream.answer.await?.into_body();
+            let piece = tokio::time::timeout(wait::SOON, body.data()).await;
+            let piece = piece.ok().flatten().transpose()?;
+            Ok(piece.unwrap_or_default().to_vec())
+        })
+    }
+
     /// Whether the gateway ends the connection in this time.
     #[must_use]
     pub fn is_closed_within(&self, limit: Duration) -> bool {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use gateway_tests::certs::Authority;
+use gateway_tests::certs::{Authority, Identity};
 use gateway_tests::client::{Answer, Conversation};
 use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::message::{Head, to_byte};
@@ -16,28 +17,56 @@ use serde::Deserialize;
 
 type Wanted = BTreeMap<String, Vec<String>>;
 
+/// The listeners of `edge.gateway.toml`.
+pub(super) const LISTENERS: [&str; 6] = ["plain", "secret", "inner", "behind", "told", "onward"];
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Exchange {
+pub(super) struct Exchange {
     #[serde(default = "plain")]
-    listener: String,
+    pub(super) listener: String,
     /// Request line and field lines, without the line that ends the head.
     ask: Vec<String>,
+    /// What the node answers.
+    #[serde(default = "ok")]
+    reply_status: u16,
     /// Field lines of the node's answer.
     #[serde(default)]
     reply: Vec<(String, String)>,
     /// A text that the node's body is a thousand times.
     reply_body: Option<String>,
-    status: u16,
-    body: Option<String>,
+    pub(super) status: u16,
+    pub(super) body: Option<String>,
     /// A text that the body is a thousand times, once its gzip is undone.
     unpacked: Option<String>,
     #[serde(default)]
-    gets: Wanted,
+    pub(super) gets: Wanted,
     /// Method and target that reach the node; nothing does without.
-    node: Option<String>,
+    pub(super) node: Option<String>,
     #[serde(default)]
     node_gets: Wanted,
+    /// What nginx does instead.
+    pub(super) nginx: Option<Differs>,
+    /// What Caddy does instead.
+    pub(super) caddy: Option<Differs>,
+}
+
+/// What another server does with the same request, where it is not the same.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Differs {
+    /// Why.
+    pub(super) why: String,
+    /// 0: it closes without an answer.
+    pub(super) status: Option<u16>,
+    /// Empty: nothing reaches the node.
+    pub(super) node: Option<String>,
+    pub(super) body: Option<String>,
+    pub(super) location: Option<String>,
+}
+
+fn ok() -> u16 {
+    200
 }
 
 fn plain() -> String {
@@ -54,13 +83,10 @@ fn a_request_is_decided_as_the_tables_say_and_nothing_else_reaches_a_node() {
         let exchange = &vector.content;
         cluster.forgets();
         if exchange.node.is_some() {
-            let add = |reply: Reply, (name, value): &(String, String)| reply.field(name, value);
-            let body = exchange.reply_body.as_deref().unwrap_or_default();
-            let reply = exchange.reply.iter().fold(Reply::new(200), add);
-            let reply = reply.body(body.repeat(1000).into_bytes());
-            cluster.next([Way::Says(reply)]);
+            cluster.next([Way::Says(exchange.node_says())]);
         }
-        let answer = exchange.asks(&door, &authority);
+        let addr = door.seen_as(&exchange.listener).addr();
+        let answer = exchange.is_asked_at(addr, &authority).expect("an answer");
         same("status", answer.status, exchange.status)?;
         if let Some(body) = &exchange.body {
             same("body", answer.text(), body.clone())?;
@@ -80,7 +106,7 @@ fn a_request_is_decided_as_the_tables_say_and_nothing_else_reaches_a_node() {
 
 fn gateway(cluster: &Cluster, authority: &Authority) -> Door {
     let plan = Plan::configured("");
-    let signed = authority.signs(&["new.example", "shop.example"]);
+    let signed = identity(authority);
     let put = |name: &str, text: &str| {
         let path = plan.path(name);
         std::fs::write(&path, text).expect("a file of our own");
@@ -110,8 +136,19 @@ fn gateway(cluster: &Cluster, authority: &Authority) -> Door {
     door
 }
 
+/// What is shown over TLS: not for every name that there is a site for.
+pub(super) fn identity(authority: &Authority) -> Identity {
+    authority.signs(&[
+        "new.example",
+        "www.new.example",
+        "older.example",
+        "*.wide.example",
+        "192.0.2.7",
+    ])
+}
+
 /// A directory with files to be shown, and others that are not.
-fn tree(root: &Path) -> String {
+pub(super) fn tree(root: &Path) -> String {
     for name in ["sub/.git", ".well-known", "empty"] {
         std::fs::create_dir_all(root.join(name)).expect("a directory of our own");
     }
@@ -132,16 +169,26 @@ fn tree(root: &Path) -> String {
 }
 
 impl Exchange {
-    fn asks(&self, door: &Door, authority: &Authority) -> Answer {
-        let addr = door.seen_as(&self.listener).addr();
+    /// What the node answers.
+    pub(super) fn node_says(&self) -> Reply {
+        let add = |reply: Reply, (name, value): &(String, String)| reply.field(name, value);
+        let body = self.reply_body.as_deref().unwrap_or_default();
+        let reply = Reply::new(self.reply_status);
+        let reply = self.reply.iter().fold(reply, add);
+        reply.body(body.repeat(1000).into_bytes())
+    }
+
+    /// Its answer; `None` where the connection was closed without one.
+    pub(super) fn is_asked_at(&self, addr: SocketAddr, authority: &Authority) -> Option<Answer> {
         let mut client = match &*self.listener {
-            "secret" => Conversation::open_tls(addr, &authority.trust(), "new.example"),
+            "secret" | "inner" => Conversation::open_tls(addr, &authority.trust(), "new.example"),
             _ => Conversation::open(addr),
         };
         let head = format!("{}\r\n\r\n", self.ask.join("\r\n"));
         let bytes: Vec<u8> = head.chars().map(to_byte).collect();
         let method = head.split(' ').next().unwrap_or_default();
-        client.says(bytes).expects_answer_to(method).hears()
+        client.says(bytes).expects_answer_to(method);
+        client.listens().expect("an answer or an end")
     }
 }
 

@@ -7,6 +7,7 @@
     reason = "tests: whatever is missing is a failed vector"
 )]
 
+mod differential;
 mod edge;
 mod endpoints;
 mod failures;

@@ -10,6 +10,7 @@ mod citations;
 mod clients;
 mod clock;
 mod deny;
+mod differential;
 mod disks;
 mod editors;
 mod generate;
@@ -38,6 +39,7 @@ usage: cargo xtask COMMAND
                      the gateway under load, through reloads and faults: what failed and need not have
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
+  differential       the edge's vectors, as nginx and Caddy answer them: each difference has its reason
   editors            the schema, as two editors' tools understand it
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
   generate [--check] every file that is made from the gateway; with --check it names those that are stale
@@ -66,6 +68,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "arch" => arch::run(&root)?,
         "check" => check::run(&root)?,
         "demo" | "soak" => return play::run(&root, command, rest),
+        "differential" => differential::run(&root)?,
         "editors" => editors::run(&root)?,
         "generate" => generate::run(&root, rest)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
-use crate::{Result, arch, clients, clock, deny, disks, editors, generate, size, vendor};
+use crate::{
+    Result, arch, clients, clock, deny, differential, disks, editors, generate, size, vendor,
+};
 
 /// One line of the summary: a name, and how to do it.
 pub(crate) struct Step {
@@ -33,6 +35,7 @@ const ALL: &[Step] = &[
     step("foreign client", clients::check),
     step("clock", clock::check),
     step("disks", disks::check),
+    step("differential", differential::check),
     step("soak", soak),
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use toml::Spanned;
+
 use super::{Context, Parts, actions};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -40,7 +42,10 @@ pub(super) fn routes(cx: &mut Context<'_>, site: &raw::Site, routes: &[Route]) {
             continue;
         }
         let written = site.routes.get(&*route.name);
-        if let Some(leaf) = written.and_then(actions::redirect_to) {
+        // One that is no address has been told of, and something else stands for it here.
+        let is_read = |leaf: &Spanned<String>| *leaf.get_ref() == redirect.to.to_string();
+        let leaf = written.and_then(actions::redirect_to);
+        if let Some(leaf) = leaf.filter(is_read) {
             let title = format!("route `{}` redirects in a circle", route.name);
             let place = cx.within(&leaf);
             cx.push(

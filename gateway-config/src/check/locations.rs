@@ -1,6 +1,7 @@
 //! Reads where a redirect leads: an address of another host, or a path of the same one.
 //!
-//! What a captured name will stand for is not known here, so a host or port that holds one is taken.
+//! What a captured name will stand for is not known here: in a host it may only be one whole label with
+//! a name behind it, so that nobody is sent to a host that is not below that name.
 //!
 //! Source: RFC 3986 §2.1 (escapes), §3.1 (schemes), §3.2 (authorities).
 
@@ -67,9 +68,8 @@ fn escapes(text: &str, at: usize) -> Result<(), Wrong> {
 }
 
 fn authority(text: &str) -> Result<(), &'static str> {
-    if text.contains('{') {
-        return Ok(());
-    }
+    let labels = labels(text)?;
+    let text = &*labels;
     let (login, place) = match text.rsplit_once('@') {
         Some((login, place)) => (Some(login), place),
         None => (None, text),
@@ -108,6 +108,24 @@ fn authority(text: &str) -> Result<(), &'static str> {
         true => Ok(()),
         false => Err("a port goes from 1 to 65535"),
     }
+}
+
+/// The text with a label for each captured name.
+fn labels(text: &str) -> Result<String, &'static str> {
+    let mut all: Vec<&str> = text.split('.').collect();
+    let last = all.len().saturating_sub(1);
+    for (at, one) in all
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, one)| one.contains('{'))
+    {
+        let inner = one.strip_prefix('{').and_then(|one| one.strip_suffix('}'));
+        if at == last || inner.is_none_or(|inner| inner.contains(['{', '}'])) {
+            return Err("in a host, a captured name is one whole label with a name behind it");
+        }
+        *one = "captured";
+    }
+    Ok(all.join("."))
 }
 
 fn is_host(text: &str) -> bool {

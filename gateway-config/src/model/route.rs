@@ -76,7 +76,7 @@ pub enum Pattern {
 pub struct When {
     /// Header fields, lower case, sorted.
     pub headers: Vec<Condition>,
-    /// Query keys, sorted.
+    /// Query keys, sorted; compared as a node reads them.
     pub query: Vec<Condition>,
     /// Cookies, sorted.
     pub cookies: Vec<Condition>,
@@ -96,7 +96,7 @@ pub struct Condition {
 /// A query key that a route refuses, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedKey {
-    /// The key, compared with the raw text of the query.
+    /// The key, compared as a node reads it; where segments are decoded, with the raw text.
     pub key: Arc<str>,
     /// The sentence of the 400.
     pub because: Arc<str>,

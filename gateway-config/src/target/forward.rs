@@ -3,7 +3,7 @@
 //! Works on the path that matched, so that what is captured is what was compared. Captured text is
 //! visible ASCII with its escapes, and is put in as it is.
 
-use crate::model::{Pattern, Redirect, Rewrite, Route};
+use crate::model::{Action, Pattern, Redirect, Rewrite, Route};
 use crate::segment;
 use crate::spelling::{Piece, Spelling};
 
@@ -53,6 +53,26 @@ pub(super) fn location(route: &Route, redirect: &Redirect, path_and_query: &str)
         true => one_slash(to),
         false => to,
     }
+}
+
+/// Whether what was captured for the host of a redirect is one label there, so that the host is still
+/// one below the name that stands behind it (RFC 3986 §3.2, RFC 5890 §2.3.1).
+pub(super) fn leads_to_its_host(route: &Route, path: &str) -> bool {
+    let Action::Redirect(redirect) = &route.action else {
+        return true;
+    };
+    let mut in_host = redirect.to.captures_in_host().peekable();
+    if in_host.peek().is_none() {
+        return true;
+    }
+    let captured = Captured::of(route, &redirect.to, path);
+    in_host.all(|name| is_label(captured.get(name)))
+}
+
+fn is_label(text: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let is_whole = !text.starts_with('-') && !text.ends_with('-');
+    (1..=63).contains(&text.len()) && is_whole && text.bytes().all(is_known)
 }
 
 /// A path that begins with one slash: two of them would begin with a host.

@@ -140,7 +140,11 @@ impl Failure {
             Self::MethodNotAllowed { .. } => {
                 Row::new(405, "method_not_allowed", "This method is not served here.")
             }
-            Self::Misdirected => Row::new(421, "misdirected", "No site here has that name."),
+            Self::Misdirected => Row::new(
+                421,
+                "misdirected",
+                "Nothing is served under that name here.",
+            ),
             Self::NeverSent { .. } => unreachable_node(Outcome::NotSent),
             Self::NoHealthyNode => Row {
                 retry_after: Some(RetryAfter::ONE_SECOND),

@@ -230,12 +230,12 @@ fn form<'a>(method: &str, target: &'a str) -> Result<Form<'a>, HeadFault> {
 
 /// RFC 3986 §2: what may stand in a target. A fragment may not (RFC 9112 §3.2), and whatever else is
 /// refused rather than repaired, as §3.2 there asks.
-fn is_target(byte: u8) -> bool {
+pub(crate) fn is_target(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:@/?[]".contains(&byte)
 }
 
 /// RFC 9110 §7.2: `uri-host [ ":" port ]`; empty where a target has no authority.
-fn authority(value: &[u8]) -> Result<(), HeadFault> {
+pub(crate) fn authority(value: &[u8]) -> Result<(), HeadFault> {
     let name_end = match value.first() {
         Some(b'[') => {
             1 + value

@@ -35,7 +35,9 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
         .and_then(|sites| sites.of(host))
         .unwrap_or((&serving.nobody, FoundBy::Default));
 
-    site.metrics.requests.inc();
+    if let Some(metrics) = &site.metrics {
+        metrics.requests.inc();
+    }
     let listener = client.listening.settings();
     let peer = client.peer.ip();
     ctx.admitted = Some(Admitted {

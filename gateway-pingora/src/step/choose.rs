@@ -32,8 +32,8 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
     };
     let can_listen = ctx.body.is_some();
     let slot = slot(session, routed, &ctx.asked, can_listen).await;
-    if let (Err(Failure::NoHealthyNode), Some(admitted)) = (&slot, &ctx.admitted) {
-        admitted.site.metrics.no_node.inc();
+    if let (Err(Failure::NoHealthyNode), Some(metrics)) = (&slot, ctx.metrics()) {
+        metrics.no_node.inc();
     }
     let slot = slot?;
     ctx.asked.hints.tried.add(slot.node().id());
@@ -57,8 +57,8 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
     if ctx.attempt.is_none() {
         match run(session, ctx).await {
             Ok(()) => {
-                if let Some(admitted) = &ctx.admitted {
-                    admitted.site.metrics.retries.inc();
+                if let Some(metrics) = ctx.metrics() {
+                    metrics.retries.inc();
                 }
                 if let Some(routed) = &ctx.routed {
                     routed.pool.retries.one();

@@ -54,7 +54,8 @@ pub(crate) async fn run(
 fn metrics(admitted: &Admitted, pool: Option<&Arc<LivePool>>) -> Vec<u8> {
     let nodes = pool.map(|pool| pool.state.view()).unwrap_or_default();
     let bare = pool.map_or(0, |pool| pool.state.ranges_without_node().len());
-    admitted.site.metrics.render(&nodes, bare)
+    let metrics = admitted.site.metrics.as_ref();
+    metrics.map_or_else(Vec::new, |metrics| metrics.render(&nodes, bare))
 }
 
 fn ready(shared: &Shared, pool: Option<&Arc<LivePool>>) -> (u16, &'static str, Vec<u8>) {

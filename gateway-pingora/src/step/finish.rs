@@ -29,12 +29,13 @@ pub(crate) fn run(shared: &Shared, session: &Session, ctx: &mut Ctx) {
     let bytes_in = session.body_bytes_read() as u64;
     let bytes_out = session.body_bytes_sent() as u64;
 
-    let metrics = &admitted.site.metrics;
-    if let Some(status) = status {
-        metrics.answered(status, took);
+    if let Some(metrics) = &admitted.site.metrics {
+        if let Some(status) = status {
+            metrics.answered(status, took);
+        }
+        metrics.request_bytes.inc_by(bytes_in);
+        metrics.response_bytes.inc_by(bytes_out);
     }
-    metrics.request_bytes.inc_by(bytes_in);
-    metrics.response_bytes.inc_by(bytes_out);
 
     let ended = Ended {
         listener: &admitted.client.listening.name,

@@ -66,25 +66,25 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
     let matched = served.site.route_with(method, target, &known);
     let matched = matched.map_err(|unrouted| {
         let is_unknown = unrouted == Unrouted::NoSuchRoute;
-        served.metrics.denied.inc_by(u64::from(is_unknown));
+        if let Some(metrics) = &served.metrics {
+            metrics.denied.inc_by(u64::from(is_unknown));
+        }
         failure(&unrouted)
     })?;
     ctx.route = Some(Arc::clone(&matched.route.name));
     ctx.route_at = served.site.routes.element_offset(matched.route);
-    served.count(
-        Some(&matched.route.name),
-        admitted.origin.client,
-        ctx.started,
-    )?;
-    if let Some(folder) = served.folder(&matched.route.name) {
+    let route = ctx.route_at.and_then(|at| served.route(at));
+    let route = route.ok_or(Failure::NoSuchRoute)?;
+    route.count(admitted.origin.client, ctx.started)?;
+    if let Some(folder) = &route.folder {
         return Ok(Taken::Files(Arc::clone(folder), matched.path_and_query));
     }
     if let Some(made) = made(&matched) {
         return made.map(Taken::Made);
     }
 
+    let pool = route.pool.as_ref().ok_or(Failure::NoSuchRoute)?;
     let route = matched.route;
-    let pool = served.pools.get(&route.pool).ok_or(Failure::NoSuchRoute)?;
     ctx.asked.hints.key = affinity::of(
         &pool.pool.balance,
         &request.headers,

@@ -1,14 +1,17 @@
 //! Step 2: is the request one for us? HTTP/1 heads have passed the gate; those of HTTP/2 are held to
 //! the same limits here.
 
+use gateway_config::canonical::split_port;
+use gateway_config::model::Segments;
 use gateway_core::failure::Failure;
 use http::header::HOST;
-use http::{HeaderMap, Version};
+use http::{HeaderMap, Method, Version};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
 use crate::ctx::{Admitted, Ctx};
-use crate::fields::{Nominated, is_about_the_client};
+use crate::fields::{Nominated, authority, is_about_the_client};
+use crate::gate::head::{self, HeadFault};
 
 /// Lets a request pass that keeps the limits of its listener and is for a site that takes the client.
 ///
@@ -22,10 +25,13 @@ pub(crate) fn run(session: &Session, ctx: &Ctx) -> Result<(), Failure> {
     let request = session.req_header();
     if request.version == Version::HTTP_2 {
         keeps_limits(admitted, request)?;
-        has_one_authority(request)?;
+        is_addressed(request)?;
     }
     let site = &admitted.site.site;
     if site.name.is_empty() {
+        return Err(Failure::Misdirected);
+    }
+    if !is_covered(admitted, request) {
         return Err(Failure::Misdirected);
     }
     if site.request_fields.is_none() {
@@ -35,9 +41,7 @@ pub(crate) fn run(session: &Session, ctx: &Ctx) -> Result<(), Failure> {
     if networks.is_some_and(|networks| !networks.contains(admitted.origin.client)) {
         return Err(Failure::NotLetIn);
     }
-    admitted
-        .site
-        .count(None, admitted.origin.client, ctx.started)
+    admitted.site.count(admitted.origin.client, ctx.started)
 }
 
 /// Source: RFC 9113 §10.5.1.
@@ -61,8 +65,42 @@ fn keeps_limits(admitted: &Admitted, request: &RequestHeader) -> Result<(), Fail
     Ok(())
 }
 
+/// RFC 9110 §7.4: over TLS a host is asked for that the certificate covers, unless a trusted proxy asks.
+/// An allowlist is there for every name.
+fn is_covered(admitted: &Admitted, request: &RequestHeader) -> bool {
+    let (host, _) = split_port(authority(request));
+    admitted.site.site.segments == Segments::Decoded
+        || admitted.origin.is_trusted
+        || host.is_empty()
+        || admitted.client.may_ask_for(host)
+}
+
+/// Path and authority are held to what the gate asks of those of HTTP/1.
+fn is_addressed(request: &RequestHeader) -> Result<(), Failure> {
+    let malformed = |fault: HeadFault| Failure::Malformed {
+        because: fault.sentence(),
+    };
+    if request.method != Method::CONNECT && !is_origin_form(&request.method, request.raw_path()) {
+        return Err(malformed(HeadFault::RequestLine));
+    }
+    has_one_authority(request)?;
+    let named = request.uri.authority().map(|one| one.as_str().as_bytes());
+    let host = request.headers.get(HOST).map(|host| host.as_bytes());
+    let mut all = named.into_iter().chain(host);
+    all.try_for_each(head::authority).map_err(malformed)
+}
+
+/// RFC 9113 §8.3.1: a path, or `*` of OPTIONS.
+fn is_origin_form(method: &Method, target: &[u8]) -> bool {
+    match target {
+        b"*" => *method == Method::OPTIONS,
+        [b'/', ..] => target.iter().copied().all(head::is_target),
+        _ => false,
+    }
+}
+
 /// RFC 9113 §8.3.1: what `Host` says beside `:authority` is the same; RFC 3986 §6.2.3: a port that is
-/// the usual one, or empty, says nothing.
+/// the usual one of the scheme, or empty, says nothing.
 fn has_one_authority(request: &RequestHeader) -> Result<(), Failure> {
     let mut hosts = request.headers.get_all(HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
@@ -72,9 +110,12 @@ fn has_one_authority(request: &RequestHeader) -> Result<(), Failure> {
     };
     let bare = |text: &str| {
         let text = text.to_ascii_lowercase();
-        let usual = [":443", ":80", ":"].into_iter();
-        let mut cut = usual.filter_map(|port| text.strip_suffix(port).map(str::to_owned));
-        cut.next().unwrap_or(text)
+        let usual = match request.uri.scheme_str() {
+            Some("http") => ":80",
+            _ => ":443",
+        };
+        let cut = text.strip_suffix(usual).or_else(|| text.strip_suffix(':'));
+        cut.map_or_else(|| text.clone(), str::to_owned)
     };
     match (request.uri.authority(), host) {
         (Some(authority), Some(host)) if bare(authority.as_str()) != bare(host) => {

@@ -21,7 +21,7 @@ use pingora_proxy::Session;
 use crate::clock;
 use crate::connections_out::{ConnectionsOut, Found};
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
-use crate::fields::{authority, carried, is_about_the_client, is_spelled};
+use crate::fields::{Nominated, authority, carried, is_about_the_client, is_spelled};
 use crate::ids::REQUEST_ID;
 
 /// What is set besides where all fields travel.
@@ -237,14 +237,37 @@ fn set_connection(
     routed: &Routed,
     fields: &mut HeaderMap,
 ) {
-    // RFC 9110 §7.8: an upgrade asked for in HTTP/1.0 is ignored.
+    // RFC 9110 §7.8: what is asked for in HTTP/1.0 is ignored.
     let may_upgrade = routed.upgrade && client.version == Version::HTTP_11;
-    if let Some(protocol) = client.headers.get(UPGRADE).filter(|_| may_upgrade) {
+    let protocols = asked_to_upgrade(&client.headers).filter(|_| may_upgrade);
+    if let Some(protocols) = protocols {
         fields.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
-        fields.insert(UPGRADE, protocol.clone());
+        fields.insert(UPGRADE, protocols);
     } else if attempt.is_some_and(|attempt| attempt.is_last_on_connection) {
         fields.insert(CONNECTION, HeaderValue::from_static("close"));
     }
+}
+
+/// The protocols that a client asks to change to. RFC 9110 §7.8: what `Connection` does not name is
+/// ignored. HTTP itself, in clear or within TLS, is none to change to: its requests would pass no rule
+/// (RFC 9113 §3.1 has done away with `h2c`).
+pub(crate) fn asked_to_upgrade(fields: &HeaderMap) -> Option<HeaderValue> {
+    let all = all_lines(fields, &UPGRADE)?;
+    if !Nominated::of(fields).names(&UPGRADE) {
+        return None;
+    }
+    let is_other = |protocol: &&[u8]| {
+        let name = protocol
+            .split(|byte| *byte == b'/')
+            .next()
+            .unwrap_or_default();
+        let http: [&[u8]; 5] = [b"h2", b"h2c", b"h3", b"http", b"tls"];
+        !name.is_empty() && !http.iter().any(|one| name.eq_ignore_ascii_case(one))
+    };
+    let protocols = all.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let others: Vec<&[u8]> = protocols.filter(is_other).collect();
+    let line = Some(others.join(&b", "[..])).filter(|line| !line.is_empty());
+    line.and_then(|line| HeaderValue::from_bytes(&line).ok())
 }
 
 fn set_forwarding(
@@ -262,39 +285,28 @@ fn set_forwarding(
     fields.insert(REQUEST_ID, admitted.id.clone());
     let listener = admitted.client.listening.settings();
     let told = listener.client_ip_header.as_deref();
-    let (site, origin, peer) = (
-        &admitted.site.site,
-        admitted.origin,
-        &admitted.client.address,
-    );
+    let (site, origin) = (&admitted.site.site, admitted.origin);
     // Where another field says who the client is, nobody has looked after this one.
     let is_other = told.is_some_and(|told| *told != *FORWARDED_FOR.as_str());
-    let is_kept = origin.is_trusted || site.forwarded_for == ForwardedFor::Append;
-    let hops = match (is_kept, origin.is_trusted && is_other) {
-        (_, true) => {
-            let client = origin.client;
-            let before = format!("{client}, ").into_bytes();
-            let all = [&before, peer.as_bytes()].concat();
-            HeaderValue::from_bytes(&all).or_err(FAULT, "the forwarded addresses")?
-        }
-        (true, false) => after_all_lines(&client.headers, &FORWARDED_FOR, b", ", peer.as_bytes())?,
-        (false, false) => peer.clone(),
-    };
-    fields.insert(FORWARDED_FOR, hops);
+    fields.insert(FORWARDED_FOR, hops(client, admitted, is_other)?);
     let proto = if origin.is_https { "https" } else { "http" };
     fields.insert(FORWARDED_PROTO, HeaderValue::from_static(proto));
     if site.request_fields.is_some() {
         return Ok(());
     }
     let host = authority(client);
-    let earlier = client.headers.get(FORWARDED_HOST);
-    let earlier = earlier.filter(|_| origin.is_trusted).cloned();
-    if let Some(host) = earlier.or_else(|| HeaderValue::from_str(host).ok()) {
-        fields.insert(FORWARDED_HOST, host);
+    let earlier = all_lines(&client.headers, &FORWARDED_HOST);
+    let earlier = earlier.filter(|_| origin.is_trusted);
+    let asked = earlier.map_or_else(
+        || HeaderValue::from_str(host),
+        |all| HeaderValue::from_bytes(&all),
+    );
+    if let Ok(asked) = asked {
+        fields.insert(FORWARDED_HOST, asked);
     }
     let own = forwarded(admitted.client.peer.ip(), host, proto);
     let line = match (origin.is_trusted, is_other) {
-        (true, false) => after_all_lines(&client.headers, &FORWARDED, b", ", own.as_bytes())?,
+        (true, false) => after_all_lines(&client.headers, &FORWARDED, own.as_bytes())?,
         (true, true) => {
             let both = format!("{}, {own}", element(origin.client));
             HeaderValue::from_str(&both).or_err(FAULT, "the forwarded elements")?
@@ -303,6 +315,23 @@ fn set_forwarding(
     };
     fields.insert(FORWARDED, line);
     Ok(())
+}
+
+/// The addresses of those before the node, ending with who asks us. Where a trusted peer has said
+/// elsewhere for whom it asks, they are made of that.
+fn hops(client: &RequestHeader, admitted: &Admitted, is_other: bool) -> Result<HeaderValue> {
+    let (origin, peer) = (admitted.origin, &admitted.client.address);
+    let is_alone = !client.headers.contains_key(FORWARDED_FOR);
+    let speaks_for_another = origin.client != admitted.client.peer.ip().to_canonical();
+    if origin.is_trusted && (is_other || (is_alone && speaks_for_another)) {
+        let before = format!("{}, ", origin.client).into_bytes();
+        let all = [&before, peer.as_bytes()].concat();
+        return HeaderValue::from_bytes(&all).or_err(FAULT, "the forwarded addresses");
+    }
+    match origin.is_trusted || admitted.site.site.forwarded_for == ForwardedFor::Append {
+        true => after_all_lines(&client.headers, &FORWARDED_FOR, peer.as_bytes()),
+        false => Ok(peer.clone()),
+    }
 }
 
 /// RFC 7239 §6: an IPv6 address is quoted, since it has colons.
@@ -324,18 +353,17 @@ fn forwarded(peer: IpAddr, host: &str, proto: &str) -> String {
 }
 
 /// Everything the client sent, in order, however many lines it was, and then one more.
-fn after_all_lines(
-    fields: &HeaderMap,
-    name: &HeaderName,
-    between: &[u8],
-    last: &[u8],
-) -> Result<HeaderValue> {
-    let mut all = Vec::new();
-    let lines = fields.get_all(name).iter();
-    for line in lines.filter(|line| !line.is_empty()) {
-        all.extend_from_slice(line.as_bytes());
-        all.extend_from_slice(between);
-    }
-    all.extend_from_slice(last);
+fn after_all_lines(fields: &HeaderMap, name: &HeaderName, last: &[u8]) -> Result<HeaderValue> {
+    let all = match all_lines(fields, name) {
+        Some(all) => [&all, &b", "[..], last].concat(),
+        None => last.to_vec(),
+    };
     HeaderValue::from_bytes(&all).or_err(FAULT, "what was forwarded")
+}
+
+/// RFC 9110 §5.3: the lines of a list as one, in order; `None` where nothing is said.
+fn all_lines(fields: &HeaderMap, name: &HeaderName) -> Option<Vec<u8>> {
+    let lines = fields.get_all(name).iter().map(HeaderValue::as_bytes);
+    let said: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
+    (!said.is_empty()).then(|| said.join(&b", "[..]))
 }

@@ -40,6 +40,8 @@ pub(super) enum Reading {
     Complete,
     /// This much of a counted body.
     Counted { left: u64 },
+    /// Nothing more: the client has ended its side of a tunnel, which Pingora has been told.
+    Ended,
     /// This much of a judged head, then its body.
     Head { left: usize, then: Framing },
     /// Everything.
@@ -162,7 +164,7 @@ impl Conn {
                 !self.input.is_empty()
                     || !matches!(
                         self.reading,
-                        Reading::Between | Reading::Complete | Reading::Open
+                        Reading::Between | Reading::Complete | Reading::Ended | Reading::Open
                     )
             }
         }
@@ -316,6 +318,7 @@ impl Conn {
             self.give(usize::MAX, buf);
             return Poll::Ready(Ok(()));
         }
+        let before = buf.filled().len();
         let read = Pin::new(&mut self.io).poll_read(cx, buf);
         self.tls_may_hold_bytes = read.is_ready();
         match read {
@@ -325,6 +328,10 @@ impl Conn {
             }
             Poll::Ready(read) => {
                 self.client.watch.moved();
+                // One end of a tunnel is told once; the other may go on.
+                if self.client.is_tunnel() && read.is_ok() && buf.filled().len() == before {
+                    self.reading = Reading::Ended;
+                }
                 Poll::Ready(read)
             }
         }
@@ -349,7 +356,7 @@ impl AsyncRead for Conn {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.client.is_tunnel() {
+        if this.client.is_tunnel() && !matches!(this.reading, Reading::Ended) {
             this.reading = Reading::Open;
         }
         match std::mem::replace(&mut this.reading, Reading::Complete) {
@@ -362,6 +369,11 @@ impl AsyncRead for Conn {
             Reading::Counted { left } => {
                 this.reading = Reading::Counted { left };
                 this.poll_counted(cx, left, buf)
+            }
+            Reading::Ended => {
+                this.reading = Reading::Ended;
+                ready!(this.poll_watch(cx))?;
+                Poll::Pending
             }
             Reading::Head { left, then } => this.poll_head(left, then, buf),
             Reading::Open => {

@@ -89,30 +89,14 @@ pub(super) fn document(changes: &[ChangedSetting]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use gateway_config::{Sources, load_source};
-
     use super::*;
-
-    const PLAIN: &str = "[listeners.a]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = \"a\"\n\
-                         pool = \"p\"\n[pools.p]\nnodes = [\"127.0.0.1:81\"]\n";
+    use crate::changes::tests::{PLAIN, snapshot};
 
     fn between(old: &Snapshot, new: &Snapshot) -> Vec<ChangedSetting> {
         changes::between(old, new)
             .into_iter()
             .map(Into::into)
             .collect()
-    }
-
-    fn snapshot(text: &str) -> Snapshot {
-        loaded(text).unwrap()
-    }
-
-    fn loaded(text: &str) -> Option<Snapshot> {
-        let mut sources = Sources::default();
-        let id = sources.add("gateway.toml", text.to_owned());
-        load_source(id, &mut sources)
-            .ok()
-            .map(|loaded| loaded.snapshot)
     }
 
     #[test]

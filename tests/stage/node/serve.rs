@@ -204,6 +204,22 @@ fn act(
         }
         Way::BreaksOffInBody => half(wire, &from_store(node, seen)).map(|()| Then::Ends),
         Way::SwitchesAndEchoes => echo(node, inbox, seen),
+        Way::SwitchesAndEnds => {
+            switch(inbox, seen)?;
+            inbox.wire.write_all(b"bye")?;
+            inbox.wire.half_close();
+            let mut rest = Vec::new();
+            inbox.rest(&mut rest)?;
+            node.record.fragment(rest);
+            Ok(Then::Ends)
+        }
+        Way::SwitchesAndWaits => {
+            switch(inbox, seen)?;
+            let mut all = Vec::new();
+            inbox.rest(&mut all)?;
+            inbox.wire.write_all(&all)?;
+            Ok(Then::Ends)
+        }
     }
 }
 
@@ -250,9 +266,14 @@ fn crumbs(wire: &mut Wire, reply: &Reply, pause: Duration) -> io::Result<Then> {
 }
 
 fn echo(node: &Inner, inbox: &mut Inbox, seen: &Seen) -> io::Result<Then> {
+    switch(inbox, seen)?;
+    echo_frames(node, inbox)
+}
+
+fn switch(inbox: &mut Inbox, seen: &Seen) -> io::Result<()> {
     let protocol = seen.head.first("upgrade").unwrap_or("none").to_owned();
     inbox.wire.write_all(switching_to(&protocol).as_bytes())?;
-    echo_frames(node, inbox)
+    inbox.wire.flush()
 }
 
 /// The answer is on its way before the request: whoever asks finds it there.

@@ -36,6 +36,10 @@ pub enum Way {
     Says(Reply),
     /// Switches to the protocol asked for at once and returns every byte.
     SwitchesAndEchoes,
+    /// Switches, says `bye` and that it says no more, and keeps what still comes as a fragment.
+    SwitchesAndEnds,
+    /// Switches, and returns every byte once no more will come.
+    SwitchesAndWaits,
 }
 
 /// How the body of a reply is delimited.

@@ -209,14 +209,27 @@ fn a_redirect_leads_to_an_address() {
     }
     for to in [
         "https://{name}.example/",
-        "https://{name}/",
-        "https://h:{name}/",
+        "https://a.{name}.example:8443/{name}",
         "/%{name}",
     ] {
         assert_eq!(
             route(&format!("template = \"/r/{{name}}\"\nredirect = \"{to}\"")),
             [""; 0],
             "{to}"
+        );
+    }
+    for to in [
+        "https://{name}/",
+        "https://h:{name}/",
+        "https://h.example{name}",
+        "https://h{name}.example/",
+        "https://{name}{name}.example/",
+        "https://{name}@h.example/",
+        "https://h.{name}/",
+    ] {
+        is_one(
+            &route(&format!("template = \"/r/{{name}}\"\nredirect = \"{to}\"")),
+            &["G0207", "one whole label"],
         );
     }
     is_one(

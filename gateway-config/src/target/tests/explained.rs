@@ -1,6 +1,7 @@
 //! What is explained is what is decided, and each reason is true.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::paths::{exact, of, prefix, served};
 use super::*;

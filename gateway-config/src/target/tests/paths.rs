@@ -121,7 +121,8 @@ fn every_condition_has_to_hold() {
         matched.route.name.to_string()
     };
     assert_eq!(wins(&site, "/a?page=&q=a%20b", &Known), "special");
-    assert_eq!(wins(&site, "/a?page=&q=a+b", &Known), "own");
+    assert_eq!(wins(&site, "/a?%70age&q=a+b", &Known), "special");
+    assert_eq!(wins(&site, "/a?page=&q=a%2Bb", &Known), "own");
     assert_eq!(wins(&site, "/a?q=a%20b", &Known), "own");
     assert_eq!(wins(&site, "/a?page=&q=a%20b", &()), "own");
     special.when.headers[0].value = Some("3".into());
@@ -183,6 +184,12 @@ fn a_redirect_leads_where_it_says_and_never_to_another_host() {
             "/{where}",
             false,
         ),
+        to(
+            "tenant",
+            Pattern::Regex("/t/(?<who>.*?)(/x)?".into()),
+            "https://{who}.new.example/x",
+            false,
+        ),
         to("moved", prefix("/moved"), "https://new.example/", true),
         to("here", prefix("/"), "/", true),
     ]);
@@ -192,9 +199,20 @@ fn a_redirect_leads_where_it_says_and_never_to_another_host() {
         ("/go//evil.example", "/evil.example"),
         ("/moved/a?b=c", "https://new.example/moved/a?b=c"),
         ("//evil.example/a", "/evil.example/a"),
+        ("/t/a-1/x", "https://a-1.new.example/x"),
     ] {
         let matched = site.route("GET", target.as_bytes()).unwrap();
         assert_eq!(matched.location().as_deref(), Some(location), "{target}");
+    }
+    for target in [
+        "/t/evil.example:80@",
+        "/t/evil.example%2f",
+        "/t//x",
+        "/t/-a",
+        "/t/a.b",
+    ] {
+        let taken = site.route("GET", target.as_bytes());
+        assert_eq!(taken, Err(Unrouted::NoSuchRoute), "{target}");
     }
 }
 
