@@ -22,6 +22,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::Files,
     Capability::Hsts,
     Capability::Http2,
+    Capability::Http2Bounds,
     Capability::LogChoice,
     Capability::NamedHostsOnly,
     Capability::NodeTls,

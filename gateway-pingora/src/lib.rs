@@ -33,6 +33,7 @@ mod made;
 mod metrics;
 mod origin;
 mod pace;
+mod patience;
 mod peer;
 mod pools;
 mod post;
@@ -50,6 +51,7 @@ mod timer;
 mod tls;
 mod translate;
 mod view;
+mod waiting;
 mod worker;
 
 pub use capability::CAPABILITIES;

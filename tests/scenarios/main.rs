@@ -23,6 +23,7 @@ mod group;
 mod health;
 mod hostile;
 mod http2;
+mod http2_bounds;
 mod identity;
 mod lifecycle;
 mod logs;

@@ -125,8 +125,21 @@ impl Trust {
         name: &str,
         socket: TcpStream,
     ) -> StreamOwned<ClientConnection, TcpStream> {
-        let config = Arc::new(self.config());
-        let connection = ClientConnection::new(config, Self::name(name)).expect("a client");
+        self.client_offering(&[], name, socket)
+    }
+
+    /// The same, offering these protocols by ALPN.
+    #[must_use]
+    pub fn client_offering(
+        &self,
+        protocols: &[&[u8]],
+        name: &str,
+        socket: TcpStream,
+    ) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut config = self.config();
+        config.alpn_protocols = protocols.iter().map(|one| one.to_vec()).collect();
+        let connection =
+            ClientConnection::new(Arc::new(config), Self::name(name)).expect("a client");
         StreamOwned::new(connection, socket)
     }
 

@@ -18,6 +18,7 @@ pub mod client;
 pub mod clock;
 pub mod curtain;
 pub mod foreign;
+pub mod frames;
 pub mod gateway;
 pub mod http2;
 pub mod inbox;
