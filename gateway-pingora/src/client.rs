@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use gateway_core::crowd::Member;
 use http::HeaderValue;
 use tokio::sync::mpsc;
 
@@ -49,6 +50,8 @@ pub(crate) struct Held {
     pub(crate) _descriptor: descriptors::Held,
     /// Its worker does not end before it.
     pub(crate) _alive: mpsc::Sender<()>,
+    /// Its place among the connections of its client; `None` for a trusted proxy.
+    pub(crate) member: Option<Member>,
 }
 
 impl Client {

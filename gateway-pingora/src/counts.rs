@@ -63,10 +63,14 @@ pub(crate) struct ListenerCounts {
 /// Connections closed at once, by the reason.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
+    /// As many as one client may have were open.
+    pub(crate) client: Count,
     /// As many as may be were open.
     pub(crate) full: Count,
     /// As many handshakes as may be were under way.
     pub(crate) handshakes: Count,
+    /// The PROXY header that must come first did not come in time, or was none.
+    pub(crate) proxy_header: Count,
 }
 
 /// What was cut short because of what a client did, where no answer could say so; by the reason.
@@ -173,8 +177,13 @@ impl ByClass {
 
 impl Refusals {
     /// The reasons with their numbers.
-    pub(crate) fn rows(&self) -> [(&'static str, &Count); 2] {
-        [("full", &self.full), ("handshakes", &self.handshakes)]
+    pub(crate) fn rows(&self) -> [(&'static str, &Count); 4] {
+        [
+            ("client", &self.client),
+            ("full", &self.full),
+            ("handshakes", &self.handshakes),
+            ("proxy_header", &self.proxy_header),
+        ]
     }
 }
 

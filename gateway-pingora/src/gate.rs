@@ -9,6 +9,7 @@
 pub(crate) mod chunks;
 pub(crate) mod frames;
 pub(crate) mod head;
+pub(crate) mod proxy_header;
 pub(crate) mod scan;
 #[cfg(test)]
 mod tests;

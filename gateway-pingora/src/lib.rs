@@ -4,6 +4,7 @@
 //! Read `connection`, then `proxy` and its steps: that is a request's way, downward.
 
 mod access;
+mod arrival;
 mod body_memory;
 mod capability;
 mod certificates;

@@ -11,6 +11,7 @@ mod access_log;
 mod admin;
 mod answers;
 mod bodies;
+mod clients;
 mod clock;
 mod connections;
 mod control;
