@@ -5,6 +5,7 @@
 //! runtime, no source of randomness, no log and no socket in this crate: the adapter brings
 //! those and carries the decisions out.
 
+pub mod crowd;
 pub mod deadline;
 pub mod drain;
 pub mod failure;
@@ -22,6 +23,7 @@ pub mod tried;
 pub mod wait;
 
 mod balance;
+mod client;
 mod in_flight;
 mod roster;
 

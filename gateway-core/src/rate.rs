@@ -24,6 +24,8 @@ use governor::state::StateStore;
 use governor::{Quota, RateLimiter};
 use lru::LruCache;
 
+use crate::client::Client;
+
 /// Clients that are remembered; of more, those that were not seen for longest are forgotten.
 pub const MOST: usize = 100_000;
 /// Parts of the table, each under a lock of its own.
@@ -72,27 +74,6 @@ fn quota(rate: &Rate) -> Quota {
     let burst = NonZeroU32::new(rate.burst).unwrap_or(NonZeroU32::MIN);
     let none = Quota::per_second(NonZeroU32::MIN);
     Quota::with_period(each).unwrap_or(none).allow_burst(burst)
-}
-
-/// Whom requests are counted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Client {
-    /// One address.
-    V4([u8; 4]),
-    /// The first half of an address.
-    V6([u8; 8]),
-}
-
-impl Client {
-    fn of(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            IpAddr::V4(address) => Self::V4(address.octets()),
-            IpAddr::V6(address) => {
-                let [a, b, c, d, e, f, g, h, ..] = address.octets();
-                Self::V6([a, b, c, d, e, f, g, h])
-            }
-        }
-    }
 }
 
 /// When each client's bucket will be empty again.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use gateway_core::crowd::Member;
 use http::HeaderValue;
 use tokio::sync::mpsc;
 
@@ -26,12 +27,17 @@ pub(crate) struct Client {
     pub(crate) peer: SocketAddr,
     /// The address of who called, as a field value.
     pub(crate) address: HeaderValue,
-    /// Until when the node may be silent. HTTP/1 only: it is watched by the stream.
-    pub(crate) watch: Watch,
+    /// Until when the node may be silent, in HTTP/1, where one request is served at a time; in HTTP/2
+    /// until when the client must have shown what it is. Watched by the stream.
+    pub(crate) watch: Arc<Watch>,
     /// What the certificate covers that it was shown; empty in clear text.
     covered: OnceLock<Arc<Covered>>,
     /// The body was not framed as announced; the message cannot be read any further.
     broken_body: AtomicBool,
+    /// The body came too slowly; HTTP/1 only.
+    slow_body: AtomicBool,
+    /// Requests that came to be.
+    admitted: AtomicU64,
     /// The answer cannot say that it was cut, so the connection must.
     reset: AtomicBool,
     /// A 101 was sent: bytes pass unjudged from here on.
@@ -47,6 +53,8 @@ pub(crate) struct Held {
     pub(crate) _descriptor: descriptors::Held,
     /// Its worker does not end before it.
     pub(crate) _alive: mpsc::Sender<()>,
+    /// Its place among the connections of its client; `None` for a trusted proxy.
+    pub(crate) member: Option<Member>,
 }
 
 impl Client {
@@ -62,9 +70,11 @@ impl Client {
             drain,
             peer,
             address: address(peer),
-            watch: Watch::default(),
+            watch: Arc::default(),
             covered: OnceLock::new(),
             broken_body: AtomicBool::new(false),
+            slow_body: AtomicBool::new(false),
+            admitted: AtomicU64::new(0),
             reset: AtomicBool::new(false),
             tunnel: AtomicBool::new(false),
             _held: held,
@@ -107,6 +117,26 @@ impl Client {
     /// Whether the body was not framed as announced.
     pub(crate) fn is_body_broken(&self) -> bool {
         self.broken_body.load(Ordering::Relaxed)
+    }
+
+    /// The body comes too slowly.
+    pub(crate) fn give_up_body(&self) {
+        self.slow_body.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the body came too slowly, on a connection of one request at a time.
+    pub(crate) fn is_body_slow(&self) -> bool {
+        self.slow_body.load(Ordering::Relaxed)
+    }
+
+    /// A request has been admitted.
+    pub(crate) fn admit(&self) {
+        self.admitted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Requests that have been admitted.
+    pub(crate) fn admitted(&self) -> u64 {
+        self.admitted.load(Ordering::Relaxed)
     }
 
     /// Closes with a reset instead of an end (RFC 9112 §8: a cut answer must be told from a
@@ -195,7 +225,7 @@ impl Watch {
         }
     }
 
-    /// Whether there is a deadline: over HTTP/2 there never is.
+    /// Whether there is a deadline.
     pub(crate) fn is_set(&self) -> bool {
         self.deadline.load(Ordering::Relaxed) != u64::MAX
     }

@@ -38,8 +38,8 @@ const LAST_LISTEN: Duration = Duration::from_millis(100);
 pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
     if conn.is_http2() {
         conn.open();
-        let (idle, drain) = (client.listening.settings().idle, client.drain.watch());
-        return http2::serve(conn, &worker.proxy, idle, &drain).await;
+        let listener = Arc::clone(&client.listening.settings());
+        return http2::serve(conn, &worker.proxy, listener, &client.drain.watch()).await;
     }
     let drain = client.drain.watch();
     let mut patience = client.listening.settings().head.timeout;

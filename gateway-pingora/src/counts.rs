@@ -48,6 +48,8 @@ pub(crate) struct ListenerCounts {
     pub(crate) accepted: Count,
     /// Connections closed at once.
     pub(crate) refused: Refusals,
+    /// What was cut short because of what the client did.
+    pub(crate) dropped: Drops,
     /// Handshakes that came to their end.
     pub(crate) handshakes: Count,
     /// Handshakes that did not.
@@ -61,10 +63,35 @@ pub(crate) struct ListenerCounts {
 /// Connections closed at once, by the reason.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
+    /// As many as one client may have were open.
+    pub(crate) client: Count,
     /// As many as may be were open.
     pub(crate) full: Count,
     /// As many handshakes as may be were under way.
     pub(crate) handshakes: Count,
+    /// The PROXY header that must come first did not come in time, or was none.
+    pub(crate) proxy_header: Count,
+}
+
+/// What was cut short because of what a client did, where no answer could say so; by the reason.
+#[derive(Debug, Default)]
+pub(crate) struct Drops {
+    /// Connections with too many frames of data without data.
+    pub(crate) empty_data: Count,
+    /// Connections of HTTP/2 that broke its rules.
+    pub(crate) errors: Count,
+    /// Connections with too many pings.
+    pub(crate) pings: Count,
+    /// Connections on which too many streams were reset.
+    pub(crate) resets: Count,
+    /// Connections with too many changes of settings.
+    pub(crate) settings: Count,
+    /// Connections that began with HTTP/2, or with a list of fields in it, and did not go on in time.
+    pub(crate) slow_head: Count,
+    /// Answers that a client took too slowly.
+    pub(crate) slow_reader: Count,
+    /// Streams of HTTP/2 that came to nothing before they were requests.
+    pub(crate) streams: Count,
 }
 
 /// Of one site.
@@ -145,6 +172,34 @@ impl ByClass {
     /// The classes with their numbers.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> {
         CLASSES.into_iter().zip(self.0.iter().map(Count::now))
+    }
+}
+
+impl Refusals {
+    /// The reasons with their numbers.
+    pub(crate) fn rows(&self) -> [(&'static str, &Count); 4] {
+        [
+            ("client", &self.client),
+            ("full", &self.full),
+            ("handshakes", &self.handshakes),
+            ("proxy_header", &self.proxy_header),
+        ]
+    }
+}
+
+impl Drops {
+    /// The reasons with their numbers.
+    pub(crate) fn rows(&self) -> [(&'static str, &Count); 8] {
+        [
+            ("http2_empty_data", &self.empty_data),
+            ("http2_error", &self.errors),
+            ("http2_pings", &self.pings),
+            ("http2_resets", &self.resets),
+            ("http2_settings", &self.settings),
+            ("http2_slow_head", &self.slow_head),
+            ("http2_stream", &self.streams),
+            ("slow_reader", &self.slow_reader),
+        ]
     }
 }
 

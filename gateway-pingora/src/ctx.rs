@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderValue};
 use pingora_core::{Error, ErrorType};
 
 use crate::body_memory::Held;
-use crate::client::Client;
+use crate::client::{Client, Watch};
 use crate::clock;
 use crate::compress::Encoder;
 use crate::counts::InFlight;
@@ -54,6 +54,8 @@ pub(crate) struct Ctx {
 pub(crate) struct Admitted {
     /// Who asks.
     pub(crate) client: Arc<Client>,
+    /// Until when the node may be silent.
+    pub(crate) watch: Arc<Watch>,
     /// The site, pinned for the request's life.
     pub(crate) site: Arc<ServedSite>,
     /// Whether the site has the name asked for.

@@ -4,9 +4,9 @@
 //! Source: RFC 9113 §6.8, §9.1; adr/0035.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
+use gateway_config::model::Listener;
 use pingora_core::apps::{HttpServerApp, HttpServerOptions, ReusedHttpStream, ServerApp};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::v2::server::H2Options;
@@ -16,30 +16,33 @@ use pingora_proxy::HttpProxy;
 use crate::proxy::Door;
 use crate::stream::Conn;
 
-/// Streams at once on one connection.
-const STREAMS: u32 = 100;
-/// Longest list of fields, in bytes.
-const FIELDS: u32 = 64 * 1024;
+/// What RFC 9113 §6.5.2 adds for each field to the bytes of a list.
+const OVERHEAD: u32 = 32;
+/// Fields that are made of a request line.
+const PSEUDO: u32 = 4;
 
 /// One connection's bounds before the proxy of its worker.
 struct Http2 {
     proxy: Arc<HttpProxy<Door>>,
     options: HttpServerOptions,
+    listener: Arc<Listener>,
 }
 
-/// Serves a connection to its end, which comes after `idle` without a stream.
+/// Serves a connection to its end, which comes when it has been idle for too long.
 pub(crate) async fn serve(
     conn: Box<Conn>,
     proxy: &Arc<HttpProxy<Door>>,
-    idle: Duration,
+    listener: Arc<Listener>,
     drain: &ShutdownWatch,
 ) {
     let mut options = HttpServerOptions::default();
-    options.h2_idle_timeout = Some(idle);
-    let proxy = Arc::clone(proxy);
-    Arc::new(Http2 { proxy, options })
-        .process_new(conn, drain)
-        .await;
+    options.h2_idle_timeout = Some(listener.idle);
+    let http2 = Http2 {
+        proxy: Arc::clone(proxy),
+        options,
+        listener,
+    };
+    Arc::new(http2).process_new(conn, drain).await;
 }
 
 #[async_trait]
@@ -53,10 +56,15 @@ impl HttpServerApp for Http2 {
     }
 
     fn h2_options(&self) -> Option<H2Options> {
+        let (head, limits) = (&self.listener.head, &self.listener.http2_limits);
+        // Room for all that passes the limits of a head, which are judged by our own step.
+        let overhead = OVERHEAD * (u32::from(head.count) + PSEUDO);
         let mut options = H2Options::new();
         options
-            .max_concurrent_streams(STREAMS)
-            .max_header_list_size(FIELDS);
+            .max_concurrent_streams(limits.streams)
+            .max_header_list_size(head.fields + head.line + overhead)
+            // Counted by the stream below.
+            .max_pending_accept_reset_streams(limits.resets as usize);
         Some(options)
     }
 

@@ -5,6 +5,7 @@
 
 mod access;
 mod affinity;
+mod arrival;
 mod body_memory;
 mod capability;
 mod certificates;
@@ -35,6 +36,7 @@ mod made;
 mod metrics;
 mod origin;
 mod pace;
+mod patience;
 mod peer;
 mod pools;
 mod post;
@@ -54,6 +56,7 @@ mod timer;
 mod tls;
 mod translate;
 mod view;
+mod waiting;
 mod worker;
 
 pub use capability::CAPABILITIES;

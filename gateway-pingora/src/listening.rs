@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use gateway_config::model::{Listener, Name};
+use gateway_core::crowd::Crowd;
 
 use crate::clock;
 use crate::counts::ListenerCounts;
@@ -20,6 +21,8 @@ pub(crate) struct Listening {
     pub(crate) tls: ArcSwapOption<Shown>,
     /// What is counted of it.
     pub(crate) counts: ListenerCounts,
+    /// How many connections each client has.
+    pub(crate) crowd: Arc<Crowd>,
     connections: AtomicU32,
     handshakes: AtomicU32,
     /// When it was last said that connections are not taken, in milliseconds; 0 is never.
@@ -40,6 +43,7 @@ impl Listening {
             settings: ArcSwap::from_pointee(listener),
             tls: ArcSwapOption::new(tls),
             counts: ListenerCounts::default(),
+            crowd: Arc::default(),
             connections: AtomicU32::new(0),
             handshakes: AtomicU32::new(0),
             said: AtomicU64::new(0),

@@ -20,14 +20,14 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::client::{Client, Held};
+use crate::arrival::{self, Arrival};
+use crate::client::Held;
 use crate::descriptors::Descriptors;
 use crate::drain::{Drain, Leave};
 use crate::handover::{Handed, Handing};
 use crate::listening::Listening;
-use crate::stream::Conn;
 use crate::worker::Worker;
-use crate::{clock, connection, sockets};
+use crate::{clock, sockets};
 
 /// How long connections that are queued already are taken from a socket that will be closed.
 const LAST_ACCEPTS: Duration = Duration::from_millis(250);
@@ -201,11 +201,17 @@ impl Holding {
             _counted: counted,
             _descriptor: shared.descriptors.hold(),
             _alive: self.worker.alive.clone(),
+            member: None,
         };
-        let (listening, drain) = (Arc::clone(&self.listening), Arc::clone(&self.drain));
-        let client = Arc::new(Client::new(listening, drain, peer, held));
+        let arrival = Arrival {
+            stream,
+            peer,
+            listening: Arc::clone(&self.listening),
+            drain: Arc::clone(&self.drain),
+            held,
+        };
         let worker = Arc::clone(&self.worker);
-        self.connections.spawn(start(stream, client, worker));
+        self.connections.spawn(arrival::serve(arrival, worker));
         self.count();
     }
 
@@ -232,35 +238,4 @@ async fn next(
         Poll::Pending
     })
     .await
-}
-
-/// Does the handshake, if there is one, in time and among a bounded number; then serves.
-async fn start(stream: TcpStream, client: Arc<Client>, worker: Arc<Worker>) {
-    let _ = stream.set_nodelay(true);
-    let listening = &client.listening;
-    let conn = match listening.tls.load_full() {
-        None => Conn::plain(stream, Arc::clone(&client)),
-        Some(shown) => {
-            let shared = &worker.shared;
-            let most = shared.serving.load().snapshot.model().limits.handshakes;
-            let Some(_under_way) = listening.begin_handshake(most) else {
-                listening.counts.refused.handshakes.one();
-                return listening.cannot_accept("as many handshakes as may be are under way");
-            };
-            let limit = listening.settings().handshake;
-            let acceptor = tokio_rustls::TlsAcceptor::from(Arc::clone(&shown.config));
-            let handshake = Box::pin(acceptor.accept(stream));
-            let counts = &listening.counts;
-            match tokio::time::timeout(limit, handshake).await {
-                Ok(Ok(stream)) => {
-                    counts.handshakes.one();
-                    client.was_shown(&shown.covered);
-                    Conn::tls(stream, Arc::clone(&client))
-                }
-                Ok(Err(_)) => return counts.handshakes_failed.one(),
-                Err(_) => return counts.handshakes_slow.one(),
-            }
-        }
-    };
-    connection::serve(Box::new(conn), client, worker).await;
 }

@@ -38,9 +38,12 @@ pub(crate) fn listeners(out: &mut Exposition, all: &[Arc<Listening>]) {
     let words = "Connections closed at once.";
     out.family("gateway_connections_refused_total", Counter, words);
     for one in all {
-        let refused = &one.counts.refused;
-        let rows = [("full", &refused.full), ("handshakes", &refused.handshakes)];
-        by(out, &one.name, "reason", &rows);
+        by(out, &one.name, "reason", &one.counts.refused.rows());
+    }
+    let words = "Connections, streams and answers cut short for what the client did.";
+    out.family("gateway_dropped_total", Counter, words);
+    for one in all {
+        by(out, &one.name, "reason", &one.counts.dropped.rows());
     }
     let words = "TLS handshakes that have ended.";
     out.family("gateway_handshakes_total", Counter, words);

@@ -5,11 +5,12 @@
 //! head is asked for. So Pingora never reads past a message. While a request waits for its
 //! answer, reading also watches the deadline that the steps set ([`Watch`](crate::client::Watch)).
 //!
-//! [`read`](mod@read) is the way in, [`write`](mod@write) the way out. What happens on the connection, and in which
+//! [`read`](mod@read) is the way in, [`write`](mod@write) the way out, [`framed`] what HTTP/2 adds. What happens on the connection, and in which
 //! order, is [`connection`](crate::connection)'s.
 //!
 //! Source: adr/0014 (why a stream of our own), adr/0015.
 
+mod framed;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -37,9 +38,11 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 use crate::client::Client;
+use crate::clock;
+use crate::gate::frames::Frames;
+use crate::patience::Patience;
 use crate::timer::Timer;
 use read::Reading;
-use write::Stall;
 
 /// How long a connection that is closed with bytes unread goes on reading, so that the client can
 /// take the answer before a reset reaches it (RFC 9112 §9.6).
@@ -62,7 +65,12 @@ pub(crate) struct Conn {
     timer: Timer,
     look_timer: Timer,
     next_look: Option<Instant>,
-    stall: Option<Stall>,
+    /// What passes on a connection of HTTP/2.
+    frames: Option<Box<Frames>>,
+    /// A body that had to be waited for.
+    sending: Option<Patience>,
+    /// An answer that had to wait for the client to take bytes.
+    taking: Option<Patience>,
     /// Decrypted bytes may be left inside the TLS session.
     tls_may_hold_bytes: bool,
 }
@@ -119,14 +127,16 @@ impl Conn {
             proxy: Arc::new(proxy),
             socket: Arc::new(socket),
             ssl,
-            since: crate::clock::wall(),
+            since: clock::wall(),
             input: BytesMut::new(),
             reading: Reading::Between,
             output: Vec::new(),
             timer: Timer::default(),
             look_timer: Timer::default(),
             next_look: None,
-            stall: None,
+            frames: None,
+            sending: None,
+            taking: None,
             tls_may_hold_bytes: true,
         }
     }
@@ -136,9 +146,15 @@ impl Conn {
         matches!(self.selected_alpn_proto(), Some(ALPN::H2))
     }
 
-    /// Lets every byte through from here on: an HTTP/2 connection frames itself.
+    /// Lets bytes through from here on: an HTTP/2 connection frames itself. Its frames are counted,
+    /// and what its client has begun it must end in time.
     pub(crate) fn open(&mut self) {
+        let listener = self.client.listening.settings();
         self.reading = Reading::Open;
+        self.frames = Some(Box::new(Frames::new(listener.http2_limits)));
+        self.client
+            .watch
+            .until(clock::now() + listener.head.timeout);
     }
 
     /// Closes, reading on for a while if the client may still be sending.
@@ -166,6 +182,7 @@ async fn linger(mut io: Io, output: Vec<u8>, _held: Arc<Client>) {
 
 impl Drop for Conn {
     fn drop(&mut self) {
+        self.count_unserved();
         if self.client.take_reset() {
             if let Io::Plain(stream) = &self.io {
                 let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));

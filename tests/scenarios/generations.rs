@@ -365,7 +365,7 @@ fn http2_is_told_to_go_before_it_is_told_which_request_was_the_last() {
     let socket = TcpStream::connect(addr).unwrap();
     socket.set_read_timeout(Some(wait::SOON)).unwrap();
     let trust = authority.trust();
-    let mut tls = trust.client_of("door.test", &[b"h2"], socket);
+    let mut tls = trust.client_offering(&[b"h2"], "door.test", socket);
     // RFC 9113 §3.4: the preface, and settings without any.
     tls.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
         .unwrap();

@@ -125,21 +125,22 @@ impl Trust {
         name: &str,
         socket: TcpStream,
     ) -> StreamOwned<ClientConnection, TcpStream> {
-        self.client_of(name, &[], socket)
+        self.client_offering(&[], name, socket)
     }
 
-    /// The same; offers these protocols.
+    /// The same, offering these protocols by ALPN.
     #[must_use]
-    pub fn client_of(
+    pub fn client_offering(
         &self,
-        name: &str,
         protocols: &[&[u8]],
+        name: &str,
         socket: TcpStream,
     ) -> StreamOwned<ClientConnection, TcpStream> {
         let mut config = self.config();
         config.alpn_protocols = protocols.iter().map(|one| one.to_vec()).collect();
-        let client = ClientConnection::new(Arc::new(config), Self::name(name));
-        StreamOwned::new(client.expect("a client"), socket)
+        let connection =
+            ClientConnection::new(Arc::new(config), Self::name(name)).expect("a client");
+        StreamOwned::new(connection, socket)
     }
 
     pub(crate) fn config(&self) -> ClientConfig {

@@ -19,6 +19,7 @@ pub mod clock;
 pub mod curtain;
 pub mod disk;
 pub mod foreign;
+pub mod frames;
 pub mod gateway;
 pub mod http2;
 pub mod inbox;

@@ -18,5 +18,6 @@ mod headers;
 mod health;
 mod matching;
 mod preset;
+mod proxied;
 mod retries;
 mod routes;

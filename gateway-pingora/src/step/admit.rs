@@ -16,6 +16,7 @@ use crate::ids::{self, REQUEST_ID};
 use crate::origin::Origin;
 use crate::serving::Shared;
 use crate::site::ServedSite;
+use crate::waiting::Waiting;
 
 /// Pins the snapshot's site for the life of the request, and gives the request its id.
 ///
@@ -27,6 +28,12 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
     // An interim answer of a node is not passed on (RFC 9110 §15.2 leaves that to a proxy).
     session.set_ignore_info_resp(true);
 
+    client.admit();
+    let mut watch = Arc::clone(&client.watch);
+    if let Some(stream) = session.downstream_session.as_http2_mut() {
+        watch = Arc::default();
+        stream.set_waits(Box::new(Waiting::new(&client, &watch)));
+    }
     let serving = shared.serving.load();
     let request = session.req_header();
     let (host, _) = split_port(authority(session.req_header()));
@@ -48,6 +55,7 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
         _in_flight: site.counts.begin(),
         site: Arc::clone(site),
         client,
+        watch,
     });
     Ok(())
 }

@@ -47,7 +47,7 @@ pub(crate) fn head(
     admitted.dress(&mut fields);
     if response.status == StatusCode::SWITCHING_PROTOCOLS {
         admitted.client.tunnel();
-        admitted.client.watch.silence(TUNNEL_IDLE, clock::now());
+        admitted.watch.silence(TUNNEL_IDLE, clock::now());
         fields.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         if let Some(protocol) = response.headers.get(UPGRADE) {
             fields.insert(UPGRADE, protocol.clone());
@@ -98,7 +98,7 @@ pub(crate) fn body(
         *body = Some(out).filter(|out| !out.is_empty());
     }
     if let Some(admitted) = &ctx.admitted {
-        admitted.client.watch.moved();
+        admitted.watch.moved();
     }
     Ok(None)
 }

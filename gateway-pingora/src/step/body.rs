@@ -7,13 +7,13 @@ use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
 use http::header::{CONTENT_LENGTH, EXPECT};
 use http::{HeaderMap, Version};
+use pingora_core::{Error, ErrorType};
 use pingora_proxy::Session;
 
 use crate::body_memory::Held;
 use crate::client::Client;
 use crate::clock;
 use crate::ctx::{Buffered, Ctx};
-use crate::pace::Pace;
 use crate::serving::Shared;
 
 /// Reads the body, then starts the request's budget.
@@ -34,9 +34,8 @@ pub(crate) async fn run(
     };
     fits(routed.body, &session.req_header().headers)?;
     let is_empty = session.is_body_empty();
-    // Pingora's own limit is lifted where ours is kept, and set to ours where it reads.
-    let gap = admitted.client.read_bounds().gap;
-    session.set_read_timeout(matches!(routed.body, Body::Stream(_)).then_some(gap));
+    // Ours are kept by the client's stream.
+    session.set_read_timeout(None);
     if !is_empty && expects_continue(session) {
         // An interim answer before the body is no reason to close after it.
         session.set_close_on_response_before_downstream_finish(false);
@@ -85,33 +84,33 @@ fn expects_continue(session: &Session) -> bool {
             .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
+/// Why the body could not be read.
+fn unread(error: &Error, client: &Client) -> Failure {
+    if client.is_body_broken() {
+        return Failure::Malformed {
+            because: "the chunked body is malformed",
+        };
+    }
+    match error.etype() {
+        _ if client.is_body_slow() => Failure::BodyTooSlow,
+        ErrorType::ReadTimedout => Failure::BodyTooSlow,
+        _ => Failure::ClientGone,
+    }
+}
+
 async fn read(
     session: &mut Session,
     client: &Client,
     limit: u64,
     held: &mut Held,
 ) -> Result<Bytes, Failure> {
-    let mut pace = Pace::new(client.read_bounds());
     let mut first = Bytes::new();
     let mut whole = BytesMut::new();
     let mut length = 0_u64;
     loop {
-        let deadline = pace.waits(clock::now());
-        let piece = tokio::time::timeout_at(deadline.into(), session.read_request_body());
-        let piece = match piece.await {
-            Ok(Ok(piece)) => piece,
-            Ok(Err(_)) if client.is_body_broken() => {
-                return Err(Failure::Malformed {
-                    because: "the chunked body is malformed",
-                });
-            }
-            Ok(Err(_)) => return Err(Failure::ClientGone),
-            Err(_) => return Err(Failure::BodyTooSlow),
-        };
+        let piece = session.read_request_body().await;
+        let piece = piece.map_err(|error| unread(&error, client))?;
         let Some(piece) = piece else { break };
-        if !pace.moved(piece.len(), clock::now()) {
-            return Err(Failure::BodyTooSlow);
-        }
         length += piece.len() as u64;
         if length > limit {
             return Err(Failure::BodyTooLarge { limit });

@@ -90,12 +90,9 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
     };
     let mut peer = peer::build(&routed.pool, attempt.slot.node(), address, timeout);
     let left = routed.budget.remaining(now).unwrap_or_default();
-    if session.is_http2() {
-        // Nothing of ours reads on an HTTP/2 stream, so each read from the node is bounded instead.
-        peer.options.read_timeout = Some(left);
-    } else if let (Some(admitted), Body::Buffer(_)) = (&ctx.admitted, routed.body) {
+    if let (Some(admitted), Body::Buffer(_)) = (&ctx.admitted, routed.body) {
         // For a body that is passed on the time begins when it has been: see `send`.
-        admitted.client.watch.until(now + left);
+        admitted.watch.until(now + left);
     }
     peer.options.write_timeout = Some(left);
     Ok(Box::new(peer))

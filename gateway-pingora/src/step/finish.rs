@@ -20,7 +20,7 @@ pub(crate) fn run(shared: &Shared, session: &Session, ctx: &mut Ctx) {
     let Some(admitted) = &ctx.admitted else {
         return;
     };
-    admitted.client.watch.clear();
+    admitted.watch.clear();
     let took = clock::now().saturating_duration_since(ctx.started);
     let status = session
         .response_written()

@@ -114,12 +114,9 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     if let Some(admitted) = ctx
         .admitted
         .as_ref()
-        .filter(|admitted| admitted.client.watch.is_set())
+        .filter(|admitted| admitted.watch.is_set())
     {
-        admitted
-            .client
-            .watch
-            .silence(routed.pool.pool.answer_gap, now);
+        admitted.watch.silence(routed.pool.pool.answer_gap, now);
     }
     Ok(())
 }
@@ -206,6 +203,7 @@ fn unanswered(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> (
             let because = "the chunked body is malformed";
             (Try::Answered, Failure::Malformed { because })
         }
+        Broken::Client if is_body_slow(ctx) => (Try::Answered, Failure::BodyTooSlow),
         Broken::ClientSlow => (Try::Answered, Failure::BodyTooSlow),
         Broken::Client => (Try::Answered, Failure::ClientGone),
         Broken::NodeSilent => (Try::Answered, spent()),
@@ -235,9 +233,16 @@ fn is_body_broken(ctx: &Ctx) -> bool {
         .is_some_and(|admitted| admitted.client.is_body_broken())
 }
 
+/// Whether it was the pace of a body that was passed on.
+fn is_body_slow(ctx: &Ctx) -> bool {
+    ctx.admitted
+        .as_ref()
+        .is_some_and(|admitted| admitted.client.is_body_slow())
+}
+
 /// Whether it was the deadline, watched on the client's connection, that ended the wait.
 fn is_past(ctx: &Ctx) -> bool {
     ctx.admitted
         .as_ref()
-        .is_some_and(|admitted| admitted.client.watch.is_past(clock::now()))
+        .is_some_and(|admitted| admitted.watch.is_past(clock::now()))
 }

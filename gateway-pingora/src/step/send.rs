@@ -140,7 +140,7 @@ pub(crate) fn body(
         }
         return Error::e_explain(FAULT, "the body is longer than its route takes");
     }
-    if end && !session.is_http2() {
+    if end {
         begin_to_wait(ctx);
     }
     Ok(())
@@ -149,9 +149,15 @@ pub(crate) fn body(
 /// A body that was passed on has been passed on: from here on the node has the budget.
 fn begin_to_wait(ctx: &mut Ctx) {
     let now = clock::now();
-    if let (Some(admitted), Some(routed)) = (&ctx.admitted, &mut ctx.routed) {
-        routed.budget = Budget::new(now, routed.budget.length());
-        admitted.client.watch.until(now + routed.budget.length());
+    let (Some(admitted), Some(routed)) = (&ctx.admitted, &mut ctx.routed) else {
+        return;
+    };
+    routed.budget = Budget::new(now, routed.budget.length());
+    let reached = ctx.attempt.as_ref().map(|attempt| attempt.reached);
+    match reached {
+        // The answer had begun before: it goes on for as long as it moves.
+        Some(Reached::Answered) => admitted.watch.silence(routed.pool.pool.answer_gap, now),
+        _ => admitted.watch.until(now + routed.budget.length()),
     }
 }
 

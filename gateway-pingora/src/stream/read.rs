@@ -16,8 +16,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use super::{Conn, Io};
 use crate::clock;
 use crate::gate::chunks::{ChunkFault, Chunks};
+use crate::gate::frames::Frames;
 use crate::gate::head::{Framing, HeadFault, judge};
 use crate::gate::scan::{Scan, ScanFault};
+use crate::patience::Patience;
 
 /// Room made for one read.
 const READ: usize = 4096;
@@ -146,7 +148,8 @@ impl Conn {
     /// Ends the message; whether a next one may follow on this connection.
     pub(crate) fn end_message(&mut self) -> bool {
         self.client.watch.clear();
-        self.stall = None;
+        self.sending = None;
+        self.taking = None;
         let complete = matches!(self.reading, Reading::Complete);
         self.reading = Reading::Between;
         if self.input.is_empty() {
@@ -161,7 +164,9 @@ impl Conn {
         match &self.io {
             Io::Gone => false,
             Io::Plain(_) | Io::Tls(_) => {
-                !self.input.is_empty()
+                let said_farewell = |frames: &Frames| frames.farewell().is_some();
+                self.frames.as_deref().is_some_and(said_farewell)
+                    || !self.input.is_empty()
                     || !matches!(
                         self.reading,
                         Reading::Between | Reading::Complete | Reading::Ended | Reading::Open
@@ -216,7 +221,8 @@ impl Conn {
             .unwrap_or(usize::MAX)
             .min(buf.remaining());
         let count = if self.input.is_empty() {
-            ready!(self.poll_directly(cx, most.min(READ_AHEAD), buf))?
+            let read = self.poll_directly(cx, most.min(READ_AHEAD), buf);
+            ready!(self.poll_pace(cx, read))?
         } else {
             self.give(most, buf)
         };
@@ -257,7 +263,8 @@ impl Conn {
                 }
                 continue;
             }
-            match self.poll_fill(cx) {
+            let read = self.poll_fill(cx);
+            match self.poll_pace(cx, read) {
                 Poll::Ready(Ok(read)) if read > 0 => {}
                 other => {
                     self.reading = Reading::Chunked { chunks, judged };
@@ -271,6 +278,32 @@ impl Conn {
             false => Reading::Chunked { chunks, judged },
         };
         Poll::Ready(Ok(()))
+    }
+
+    /// Holds what was read of a body to the pace that a client must keep.
+    fn poll_pace(
+        &mut self,
+        cx: &mut Context<'_>,
+        read: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let is_slow = match &read {
+            Poll::Pending => {
+                let bounds = self.client.read_bounds();
+                let sending = self.sending.get_or_insert_with(|| Patience::new(bounds));
+                ready!(sending.poll_wait(cx));
+                true
+            }
+            Poll::Ready(Ok(count)) => {
+                let sending = self.sending.as_mut().filter(|_| *count > 0);
+                sending.is_some_and(|sending| !sending.moved(*count))
+            }
+            Poll::Ready(Err(_)) => false,
+        };
+        if is_slow {
+            self.client.give_up_body();
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        read
     }
 
     /// The body cannot be followed any further; where the message ends is unknown.
@@ -323,16 +356,20 @@ impl Conn {
         self.tls_may_hold_bytes = read.is_ready();
         match read {
             Poll::Pending => {
-                ready!(self.poll_watch(cx))?;
+                if let Err(error) = ready!(self.poll_watch(cx)) {
+                    return Poll::Ready(Err(self.is_owed_too_long(error)));
+                }
                 Poll::Pending
             }
-            Poll::Ready(read) => {
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Ok(())) => {
                 self.client.watch.moved();
+                let more = buf.filled().get(before..).unwrap_or_default();
                 // One end of a tunnel is told once; the other may go on.
-                if self.client.is_tunnel() && read.is_ok() && buf.filled().len() == before {
+                if self.client.is_tunnel() && more.is_empty() {
                     self.reading = Reading::Ended;
                 }
-                Poll::Ready(read)
+                Poll::Ready(self.received(more))
             }
         }
     }

@@ -48,6 +48,7 @@ async fn pair() -> (Conn, TcpStream) {
         _counted: listening.connect(1).unwrap(),
         _descriptor: Descriptors::new().hold(),
         _alive: mpsc::channel(1).0,
+        member: None,
     };
     let client = client.unwrap();
     client.set_nodelay(true).unwrap();

@@ -13,18 +13,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
 use super::Conn;
-use crate::clock;
-use crate::pace::Pace;
-use crate::timer::Timer;
+use crate::patience::Patience;
 
 /// Bytes gathered before they are written.
 const GATHER: usize = 8192;
-
-/// A message that had to wait for the client to take bytes.
-pub(super) struct Stall {
-    pace: Pace,
-    timer: Timer,
-}
 
 impl Conn {
     /// Writes once; how many of the bytes were taken, of those gathered first.
@@ -47,27 +39,28 @@ impl Conn {
     /// The client takes nothing: how long may it go on?
     fn poll_stall(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let bounds = self.client.write_bounds();
-        let stall = self.stall.get_or_insert_with(|| Stall {
-            pace: Pace::new(bounds),
-            timer: Timer::default(),
-        });
-        let deadline = stall.pace.waits(clock::now());
-        ready!(stall.timer.poll(cx, deadline));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        let taking = self.taking.get_or_insert_with(|| Patience::new(bounds));
+        ready!(taking.poll_wait(cx));
+        Poll::Ready(Err(self.slow_reader()))
     }
 
     fn wrote(&mut self, count: usize) -> io::Result<usize> {
         if count == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        if let Some(stall) = &mut self.stall {
+        if let Some(taking) = &mut self.taking {
             // While the client was slow, the node was not asked for more.
             self.client.watch.moved();
-            if !stall.pace.moved(count, clock::now()) {
-                return Err(io::ErrorKind::TimedOut.into());
+            if !taking.moved(count) {
+                return Err(self.slow_reader());
             }
         }
         Ok(count)
+    }
+
+    fn slow_reader(&self) -> io::Error {
+        self.client.listening.counts.dropped.slow_reader.one();
+        io::ErrorKind::TimedOut.into()
     }
 
     /// Writes what has been gathered, and what TLS still holds of it.
@@ -86,13 +79,29 @@ impl Conn {
         match done {
             Poll::Pending => self.poll_stall(cx).map_ok(|_| ()),
             Poll::Ready(Ok(())) => {
-                if let Some(stall) = &mut self.stall {
-                    stall.pace.rests(clock::now());
+                if let Some(taking) = &mut self.taking {
+                    taking.rests();
                 }
                 Poll::Ready(Ok(()))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
         }
+    }
+
+    /// Takes bytes, to be gathered or written at once; how many it was.
+    fn poll_take(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.output.len() + bytes.len() <= GATHER {
+            self.output.extend_from_slice(bytes);
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let count = ready!(self.poll_once(cx, bytes))?;
+        let gathered = self.output.len();
+        self.output.drain(..count.min(gathered));
+        if count > gathered {
+            return Poll::Ready(Ok(count - gathered));
+        }
+        ready!(self.poll_drain(cx))?;
+        self.poll_once(cx, bytes)
     }
 
     /// Writes what has been gathered.
@@ -117,18 +126,9 @@ impl AsyncWrite for Conn {
         if this.client.is_tunnel() {
             this.client.watch.moved();
         }
-        if this.output.len() + bytes.len() <= GATHER {
-            this.output.extend_from_slice(bytes);
-            return Poll::Ready(Ok(bytes.len()));
-        }
-        let count = ready!(this.poll_once(cx, bytes))?;
-        let gathered = this.output.len();
-        this.output.drain(..count.min(gathered));
-        if count > gathered {
-            return Poll::Ready(Ok(count - gathered));
-        }
-        ready!(this.poll_drain(cx))?;
-        this.poll_once(cx, bytes)
+        let count = ready!(this.poll_take(cx, bytes))?;
+        this.sent(bytes.get(..count).unwrap_or_default())?;
+        Poll::Ready(Ok(count))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,0 +1,163 @@
+//! From an accepted connection to one that is served: whose it is, whether that client may have one
+//! more, and the handshake. Each is done in time, or the connection is closed and counted.
+//!
+//! Source: GATEWAY §5, §7, §8; adr/0045.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use gateway_config::model::Listener;
+use gateway_core::crowd::Member;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+
+use crate::client::{Client, Held};
+use crate::connection;
+use crate::drain::Drain;
+use crate::gate::proxy_header::{NoHeader, ProxyHeader};
+use crate::listening::{Counted, Listening};
+use crate::stream::Conn;
+use crate::worker::Worker;
+
+/// Bytes looked at ahead of a PROXY header's end; the longest without additions has fewer.
+const AHEAD: usize = 256;
+
+/// A connection that has just been accepted.
+pub(crate) struct Arrival {
+    /// The connection.
+    pub(crate) stream: TcpStream,
+    /// Who connected: the client, or a proxy before it.
+    pub(crate) peer: SocketAddr,
+    /// Where it came in.
+    pub(crate) listening: Arc<Listening>,
+    /// Whether it is to end.
+    pub(crate) drain: Arc<Drain>,
+    /// What it holds.
+    pub(crate) held: Held,
+}
+
+/// Serves a connection to its end, if it may be.
+pub(crate) async fn serve(arrival: Arrival, worker: Arc<Worker>) {
+    let Arrival {
+        mut stream,
+        peer,
+        listening,
+        drain,
+        mut held,
+    } = arrival;
+    let _ = stream.set_nodelay(true);
+    let listener = Arc::clone(&listening.settings());
+    let Some(peer) = client_of(&mut stream, peer, &listener, &listening).await else {
+        return;
+    };
+    if !listener.trusted_proxies.contains(peer.ip()) {
+        let Some(member) = join(&listening, peer, &worker) else {
+            return;
+        };
+        held.member = Some(member);
+    }
+    let client = Arc::new(Client::new(listening, drain, peer, held));
+    let Some(conn) = shake_hands(stream, &client, &worker).await else {
+        return;
+    };
+    connection::serve(Box::new(conn), client, worker).await;
+}
+
+/// Whose connection it is: of who connected, or of whom a PROXY header names, where one is required.
+async fn client_of(
+    stream: &mut TcpStream,
+    peer: SocketAddr,
+    listener: &Listener,
+    listening: &Listening,
+) -> Option<SocketAddr> {
+    let from = listener.proxy_protocol_from.as_ref();
+    if !from.is_some_and(|networks| networks.contains(peer.ip())) {
+        return Some(peer);
+    }
+    let mut header = ProxyHeader::default();
+    let read = tokio::time::timeout(listener.head.timeout, read(stream, &mut header));
+    match read.await {
+        Ok(Ok(client)) => Some(client.unwrap_or(peer)),
+        // Who only looks whether somebody listens leaves without a word.
+        Ok(Err(Unread::Left)) if header.is_empty() => None,
+        Ok(Err(Unread::Left | Unread::None)) | Err(_) => {
+            listening.counts.refused.proxy_header.one();
+            None
+        }
+    }
+}
+
+async fn read(
+    stream: &mut TcpStream,
+    header: &mut ProxyHeader,
+) -> Result<Option<SocketAddr>, Unread> {
+    let mut ahead = [0; AHEAD];
+    while !header.is_complete() {
+        let seen = stream.peek(&mut ahead).await.map_err(|_| Unread::Left)?;
+        if seen == 0 {
+            return Err(Unread::Left);
+        }
+        let taken = header.take(ahead.get(..seen).unwrap_or_default())?;
+        let part = ahead.get_mut(..taken).unwrap_or_default();
+        // They are there: this does not wait.
+        stream.read_exact(part).await.map_err(|_| Unread::Left)?;
+    }
+    Ok(header.client()?)
+}
+
+/// Why there is no PROXY header.
+enum Unread {
+    /// Who connected has left.
+    Left,
+    /// What came is none.
+    None,
+}
+
+impl From<NoHeader> for Unread {
+    fn from(_: NoHeader) -> Self {
+        Unread::None
+    }
+}
+
+fn join(listening: &Listening, peer: SocketAddr, worker: &Worker) -> Option<Member> {
+    let serving = worker.shared.serving.load();
+    let most = serving.snapshot.model().limits.connections_per_client;
+    let member = listening.crowd.join(peer.ip(), most);
+    if member.is_none() {
+        listening.counts.refused.client.one();
+        listening.cannot_accept("a client has as many connections as one may");
+    }
+    member
+}
+
+/// Does the handshake, if there is one, in time and among a bounded number.
+async fn shake_hands(stream: TcpStream, client: &Arc<Client>, worker: &Worker) -> Option<Conn> {
+    let listening = &client.listening;
+    let Some(shown) = listening.tls.load_full() else {
+        return Some(Conn::plain(stream, Arc::clone(client)));
+    };
+    let Some(_under_way) = begin(listening, worker) else {
+        listening.counts.refused.handshakes.one();
+        listening.cannot_accept("as many handshakes as may be are under way");
+        return None;
+    };
+    let limit = listening.settings().handshake;
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::clone(&shown.config));
+    let handshake = Box::pin(acceptor.accept(stream));
+    let counts = &listening.counts;
+    match tokio::time::timeout(limit, handshake).await {
+        Ok(Ok(stream)) => {
+            counts.handshakes.one();
+            client.was_shown(&shown.covered);
+            return Some(Conn::tls(stream, Arc::clone(client)));
+        }
+        Ok(Err(_)) => counts.handshakes_failed.one(),
+        Err(_) => counts.handshakes_slow.one(),
+    }
+    None
+}
+
+fn begin(listening: &Arc<Listening>, worker: &Worker) -> Option<Counted> {
+    let serving = worker.shared.serving.load();
+    listening.begin_handshake(serving.snapshot.model().limits.handshakes)
+}
