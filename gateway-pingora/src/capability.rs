@@ -33,6 +33,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::NodeTlsNames,
     Capability::RateLimits,
     Capability::Redirects,
+    Capability::RetryChoice,
     Capability::SeveralListeners,
     Capability::SiteRedirects,
     Capability::SlowStart,
