@@ -24,7 +24,7 @@ use crate::node::{LiveNode, NodeView, Settle, Slot, Total};
 use crate::queue::{Choice, Queue, QueueFull};
 use crate::ranges::{Holder, Ranges};
 use crate::readiness::{Observation, Why};
-use crate::retry::Elsewhere;
+use crate::retry::{Budget, Elsewhere};
 use crate::roster::{Roster, Survey};
 use crate::rotation::{By, Moves, Rotation};
 use crate::tried::{Hints, NodeId};
@@ -38,6 +38,7 @@ pub struct PoolState {
     queue: Arc<Queue<Slot>>,
     changes: Mutex<Changes>,
     turns: Turns,
+    budget: Budget,
     this: Weak<Self>,
 }
 
@@ -78,6 +79,7 @@ impl PoolState {
                 ranges: Ranges::of(&pool.nodes),
             }),
             turns: Turns::new(seed),
+            budget: Budget::full(),
             this: Weak::clone(this),
         });
         let _ = state.reconcile(&mut state.changes(), pool, &fresh, now);
@@ -98,6 +100,11 @@ impl PoolState {
     #[must_use]
     pub fn pick(&self, hints: &Hints, now: Instant) -> Pick {
         let roster = self.roster();
+        match roster.retry_budget {
+            Some(percent) if hints.tried.is_empty() => self.budget.pay(percent),
+            Some(_) => self.budget.spend(),
+            None => {}
+        }
         if self.queue.waiting() == 0 {
             return self.choose(&roster, hints, Some(now)).into();
         }
@@ -121,10 +128,15 @@ impl PoolState {
         Ok(Wait::new(Arc::clone(&self.queue), joined?))
     }
 
-    /// Whether another try could find a node, without taking a slot.
+    /// Whether another try could find a node, without taking a slot. Nobody can be found when the
+    /// pool's further tries have used up their share of the requests.
     #[must_use]
     pub fn elsewhere(&self, hints: &Hints, now: Instant) -> Elsewhere {
-        match self.roster().survey(&self.turns, hints, Some(now)) {
+        let roster = self.roster();
+        if roster.retry_budget.is_some() && !self.budget.has_one() {
+            return Elsewhere::Nobody;
+        }
+        match roster.survey(&self.turns, hints, Some(now)) {
             Survey::Free(..) => Elsewhere::Free,
             Survey::Full => Elsewhere::Full,
             Survey::AllTried | Survey::NobodyUp => Elsewhere::Nobody,

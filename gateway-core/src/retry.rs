@@ -9,7 +9,9 @@
 //!
 //! Source: the retry section of the front door; RFC 9110 §9.2.2; RFC 9113 §8.7; adr/0012.
 
-use gateway_config::model::Pool;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gateway_config::model::{Pool, RetryOn, Route};
 
 use crate::failure::{Asked, Failure, RetryAfter};
 
@@ -58,20 +60,26 @@ pub enum Next {
 pub struct Tries {
     is_repeatable: bool,
     retries: u32,
-    retries_busy: bool,
+    on: RetryOn,
     retried: u32,
     busy: Option<RetryAfter>,
     unanswered: Option<Asked>,
 }
 
 impl Tries {
-    /// The tries of a request about to be sent to `pool` for the first time.
+    /// The tries of a request that this route sends to this pool. A request is safe when its method
+    /// is (RFC 9110 §9.2.1) and its body, if it has one, could be sent again.
     #[must_use]
-    pub fn new(is_repeatable: bool, pool: &Pool) -> Self {
+    pub fn new(route: &Route, is_safe: bool, pool: &Pool) -> Self {
+        let of_pool = RetryOn {
+            busy: pool.retry_busy,
+            ..pool.retry_on
+        };
+        let on = route.retry.on.unwrap_or(of_pool);
         Self {
-            is_repeatable,
-            retries: pool.retries,
-            retries_busy: pool.retry_busy,
+            is_repeatable: route.repeatable || (on.repeatable && is_safe),
+            retries: route.retry.attempts.unwrap_or(pool.retries),
+            on,
             retried: 0,
             busy: None,
             unanswered: None,
@@ -95,7 +103,8 @@ impl Tries {
     fn next(&self, how: &Try, elsewhere: Elsewhere) -> Next {
         let may_go_on = self.retried < self.retries && elsewhere != Elsewhere::Nobody;
         match how {
-            Try::Unsent | Try::Refused if may_go_on => Next::Another,
+            Try::Unsent if may_go_on && self.on.connect => Next::Another,
+            Try::Refused if may_go_on && self.on.unsent => Next::Another,
             Try::Unanswered(_) if may_go_on && self.is_repeatable => Next::Another,
             Try::Busy(_) if may_go_on && self.may_leave_busy(elsewhere) => Next::Another,
             Try::Busy(_) | Try::Answered => Next::Return,
@@ -104,10 +113,13 @@ impl Tries {
     }
 
     fn may_leave_busy(&self, elsewhere: Elsewhere) -> bool {
-        self.is_repeatable
-            && self.retries_busy
-            && self.busy.is_none()
-            && elsewhere == Elsewhere::Free
+        self.is_repeatable && self.on.busy && self.busy.is_none() && elsewhere == Elsewhere::Free
+    }
+
+    /// Further tries there may be after the first, at most.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.retries
     }
 
     /// Tries made after the first.
@@ -140,6 +152,54 @@ impl Tries {
             }
             (_, _, failure) => failure,
         }
+    }
+}
+
+/// Bounds the tries after the first to a share of the requests, so that they cannot make an outage
+/// worse.
+///
+/// Every request pays in its share of a try, every further try takes a whole one out. So many may
+/// be saved as a quiet pool should be able to make at once.
+///
+/// Source: GATEWAY §6.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// In hundredths of a try.
+    saved: AtomicU32,
+}
+
+impl Budget {
+    /// Hundredths of a try that may be saved: ten tries.
+    const MOST: u32 = 1_000;
+
+    /// As much as may be saved.
+    pub(crate) fn full() -> Self {
+        Self {
+            saved: AtomicU32::new(Self::MOST),
+        }
+    }
+
+    /// Takes in a request, which pays so many per cent of a try.
+    pub(crate) fn pay(&self, percent: u8) {
+        self.change(|saved| (saved + u32::from(percent)).min(Self::MOST));
+    }
+
+    /// Takes in a further try.
+    pub(crate) fn spend(&self) {
+        self.change(|saved| saved.saturating_sub(100));
+    }
+
+    /// Whether there is enough for one.
+    pub(crate) fn has_one(&self) -> bool {
+        self.saved.load(Ordering::Relaxed) >= 100
+    }
+
+    fn change(&self, to: impl Fn(u32) -> u32) {
+        let _ = self
+            .saved
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |saved| {
+                Some(to(saved))
+            });
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Roster {
     pub(crate) nodes: Vec<Arc<LiveNode>>,
     /// What probes and failures do to them.
     pub(crate) rules: Rules,
+    /// Further tries, in per cent of the requests; `None`: not bounded.
+    pub(crate) retry_budget: Option<u8>,
     /// How long a node takes to get its full share.
     pub(crate) slow_start: Duration,
     /// What all may have in flight together.
@@ -52,6 +54,7 @@ impl Default for Roster {
         Self {
             nodes: Vec::new(),
             rules: Rules::new(1, 1),
+            retry_budget: None,
             slow_start: Duration::ZERO,
             total: None,
             balance: Balance::LeastInFlight,
@@ -70,6 +73,7 @@ impl Roster {
         Self {
             nodes,
             rules: pool.health.clone(),
+            retry_budget: pool.retry_budget,
             slow_start: pool.slow_start,
             total,
             balance: pool.balance.clone(),

@@ -36,6 +36,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::ProxyProtocol,
     Capability::RateLimits,
     Capability::Redirects,
+    Capability::RetryChoice,
     Capability::SeveralListeners,
     Capability::SiteRedirects,
     Capability::SlowStart,

@@ -11,11 +11,11 @@ use gateway_config::model::{HeadLimits, Listener, Name, Pool, Route, Site, Tls};
 use gateway_config::target::Unrouted;
 use gateway_core::failure::{Asked, Failure, RetryAfter};
 use gateway_core::retry::{Elsewhere, Next, Tries, Try};
-use http::HeaderMap;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY,
     TRANSFER_ENCODING, UPGRADE,
 };
+use http::{HeaderMap, Method};
 
 use crate::access;
 use crate::fields::carried;
@@ -126,9 +126,12 @@ pub fn origin(listener: &Listener, peer: IpAddr, fields: &[(String, String)]) ->
 
 /// When a request by this route is tried on another node of its pool.
 #[must_use]
-pub fn retries(route: &Route, pool: &Pool) -> Retries {
+pub fn retries(route: &Route, pool: &Pool, method: &str, fields: &[(String, String)]) -> Retries {
+    let method = Method::from_bytes(method.as_bytes());
+    let is_safe = method.is_ok_and(|method| route::is_safe(&method, &map(fields), route));
+    let tries = Tries::new(route, is_safe, pool);
     let goes_on = |how: Try| {
-        let mut tries = Tries::new(route.repeatable, pool);
+        let mut tries = tries.clone();
         tries.judge(how, Elsewhere::Free) == Next::Another
     };
     let asked = Asked {
@@ -136,7 +139,7 @@ pub fn retries(route: &Route, pool: &Pool) -> Retries {
         addr: Arc::from(""),
     };
     Retries {
-        more: pool.retries,
+        more: tries.retries(),
         unsent: goes_on(Try::Unsent),
         unanswered: goes_on(Try::Unanswered(asked)),
         busy: RetryAfter::from_node(b"1").is_some_and(|after| goes_on(Try::Busy(after))),

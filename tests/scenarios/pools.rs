@@ -236,3 +236,40 @@ fn the_name_in_a_nodes_certificate_is_the_one_the_pool_or_the_node_says() {
     asks(&door, 2);
     assert_eq!(seen(&cluster), [2, 0]);
 }
+
+#[test]
+fn a_safe_request_that_was_not_answered_is_sent_again_where_the_pool_says_so_and_a_write_is_not() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let pool = "balance = \"round-robin\"\nretry = { on = [\"unsent\", \"repeatable\"] }\n\
+                [pools.shop.ejection]\ncount_traffic = false\n";
+    let door = edge(&cluster, plain, pool);
+    cluster["a"].always(Way::ClosesWithoutAnswer);
+
+    for _ in 0..4 {
+        door.get("/schema").is(200);
+    }
+    let with_body = Request::new("GET", "/schema").body("a body that is passed on");
+    let statuses: Vec<u16> = (0..2).map(|_| door.ask(&with_body).status).collect();
+    assert!(statuses.contains(&502), "its body is gone: {statuses:?}");
+    for turn in 0..4 {
+        let body = format!("write {turn}");
+        let _ = door.post("/schema", &body);
+        assert_eq!(cluster.times_seen(&body), 1, "{body}");
+    }
+}
+
+#[test]
+fn further_tries_end_when_they_have_used_up_their_share() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let pool = "balance = \"round-robin\"\nretry = { budget = \"0%\" }\n\
+                [pools.shop.ejection]\ncount_traffic = false\n";
+    let door = edge(&cluster, plain, pool);
+    cluster["a"].dies();
+    let statuses: Vec<u16> = (0..40).map(|_| door.get("/schema").status).collect();
+    // Each of these meets the dead node first; ten further tries had been saved.
+    let (saved, later) = statuses.split_at(10);
+    assert!(saved.iter().all(|status| *status == 200), "{statuses:?}");
+    let failed = later.iter().filter(|status| **status == 502).count();
+    assert_eq!(failed, later.len() / 2, "{statuses:?}");
+}");
+}

@@ -1,6 +1,7 @@
 use super::*;
 use crate::failure::Unsent;
 use crate::fixture::pool;
+use gateway_config::model::Pattern;
 use std::time::Duration;
 
 fn asked(node: &str) -> Asked {
@@ -14,8 +15,14 @@ fn after(value: &str) -> RetryAfter {
     RetryAfter::from_node(value.as_bytes()).unwrap()
 }
 
+fn route(repeatable: bool) -> Route {
+    let mut route = Route::new("r".into(), Pattern::Prefix("/".into()), "p".into());
+    route.repeatable = repeatable;
+    route
+}
+
 fn tries(is_repeatable: bool) -> Tries {
-    Tries::new(is_repeatable, &pool(&["a", "b", "c"], 1, 1))
+    Tries::new(&route(is_repeatable), false, &pool(&["a", "b", "c"], 1, 1))
 }
 
 fn never_sent() -> Failure {
@@ -83,7 +90,7 @@ fn there_are_no_more_tries_than_one_and_the_retries() {
     for retries in 0..4 {
         let mut pool = pool(&["a"], 1, 1);
         pool.retries = retries;
-        let mut tries = Tries::new(true, &pool);
+        let mut tries = Tries::new(&route(true), false, &pool);
         let again = (0..9)
             .filter(|_| tries.judge(Try::Unsent, Elsewhere::Free) == Next::Another)
             .count();
@@ -105,7 +112,7 @@ fn a_busy_answer_is_tried_elsewhere_once_and_only_where_the_pool_says_so() {
     let mut pool = pool(&["a"], 1, 1);
     pool.retry_busy = false;
     assert_eq!(
-        Tries::new(true, &pool).judge(Try::Busy(after("7")), Elsewhere::Free),
+        Tries::new(&route(true), false, &pool).judge(Try::Busy(after("7")), Elsewhere::Free),
         Next::Return
     );
 }
@@ -189,4 +196,63 @@ fn a_write_is_never_sent_twice() {
             assert!(seen <= 1, "{first:?}, {second:?}");
         }
     }
+}
+
+#[test]
+fn what_is_tried_again_is_the_pools_unless_the_route_says_otherwise() {
+    let mut pool = pool(&["a"], 1, 1);
+    let goes_on = |route: &Route, is_safe, pool: &Pool, how: Try| {
+        Tries::new(route, is_safe, pool).judge(how, Elsewhere::Free) == Next::Another
+    };
+    let unanswered = || Try::Unanswered(asked("a"));
+    pool.retry_on.repeatable = true;
+    assert!(goes_on(&route(false), true, &pool, unanswered()));
+    assert!(!goes_on(&route(false), false, &pool, unanswered()));
+    pool.retry_on.unsent = false;
+    assert!(goes_on(&route(false), false, &pool, Try::Unsent));
+    assert!(!goes_on(&route(false), false, &pool, Try::Refused));
+
+    let mut own = route(true);
+    let nothing = RetryOn {
+        connect: false,
+        unsent: false,
+        repeatable: false,
+        busy: false,
+    };
+    own.retry.on = Some(nothing);
+    assert!(!goes_on(&own, false, &pool, Try::Unsent));
+    assert!(!goes_on(&own, false, &pool, Try::Busy(after("1"))));
+    own.retry.on = Some(RetryOn {
+        busy: true,
+        ..nothing
+    });
+    pool.retry_busy = false;
+    assert!(goes_on(&own, false, &pool, Try::Busy(after("1"))));
+    own.retry.attempts = Some(0);
+    assert!(!goes_on(&own, false, &pool, Try::Busy(after("1"))));
+}
+
+#[test]
+fn further_tries_are_never_more_than_their_share_and_what_was_saved() {
+    let budget = Budget::full();
+    let mut tries = 0;
+    for _ in 0..1_000 {
+        budget.pay(20);
+        if budget.has_one() {
+            budget.spend();
+            tries += 1;
+        }
+    }
+    assert!((200..=210).contains(&tries), "{tries}");
+    (0..99).for_each(|_| budget.pay(100));
+    assert_eq!(
+        (0..99)
+            .filter(|_| {
+                let has = budget.has_one();
+                budget.spend();
+                has
+            })
+            .count(),
+        10
+    );
 }

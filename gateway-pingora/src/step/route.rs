@@ -7,13 +7,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gateway_config::Endpoint;
 use gateway_config::canonical::Came;
-use gateway_config::model::{Action, Route, Segments, Site};
+use gateway_config::model::{Action, Body, Route, Segments, Site};
 use gateway_config::target::{Facts, Matched, Unrouted, has_cookie};
 use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
 use gateway_core::retry::Tries;
-use http::header::{CONTENT_TYPE, COOKIE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use pingora_proxy::Session;
 
 use crate::affinity;
@@ -94,13 +94,29 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
     ctx.routed = Some(Routed {
         pool: Arc::clone(pool),
         path_and_query: matched.path_and_query,
-        tries: Tries::new(route.repeatable, &pool.pool),
+        tries: Tries::new(
+            route,
+            is_safe(&request.method, &request.headers, route),
+            &pool.pool,
+        ),
         upgrade: route.upgrade,
         body: route.body,
         // Counted from the head for a body that is passed on; `body` starts it again otherwise.
         budget: Budget::new(ctx.started, route.budget),
     });
     Ok(Taken::ByPool)
+}
+
+/// Whether a request may be sent again after it was sent: its method is safe (RFC 9110 §9.2.1), and it
+/// has no body that is passed on as it comes.
+pub(crate) fn is_safe(method: &Method, fields: &HeaderMap, route: &Route) -> bool {
+    let is_gone_once_sent = match route.body {
+        Body::Buffer(_) => false,
+        Body::Stream(_) => {
+            fields.contains_key(CONTENT_LENGTH) || fields.contains_key(TRANSFER_ENCODING)
+        }
+    };
+    method.is_safe() && !is_gone_once_sent
 }
 
 /// What is answered to a method, whatever the path; `None`: the path decides. An allowlist gives one
