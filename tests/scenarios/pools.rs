@@ -271,5 +271,4 @@ fn further_tries_end_when_they_have_used_up_their_share() {
     assert!(saved.iter().all(|status| *status == 200), "{statuses:?}");
     let failed = later.iter().filter(|status| **status == 502).count();
     assert_eq!(failed, later.len() / 2, "{statuses:?}");
-}");
 }
