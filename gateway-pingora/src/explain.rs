@@ -299,12 +299,18 @@ mod tests {
         let mut pool = Pool::new("p".into(), vec![node]);
         pool.retry_busy = true;
         let mut route = route();
-        let told = retries(&route, &pool);
+        let told = retries(&route, &pool, "GET", &[]);
         assert!(told.unsent && !told.unanswered && !told.busy);
+        pool.retry_on.repeatable = true;
+        assert!(retries(&route, &pool, "GET", &[]).unanswered);
+        let body = fields(&[("Content-Length", "1")]);
+        assert!(!retries(&route, &pool, "GET", &body).unanswered);
+        assert!(!retries(&route, &pool, "POST", &[]).unanswered);
+        pool.retry_on.repeatable = false;
         route.repeatable = true;
-        let told = retries(&route, &pool);
+        let told = retries(&route, &pool, "GET", &[]);
         assert!(told.unsent && told.unanswered && told.busy);
         pool.retries = 0;
-        assert!(!retries(&route, &pool).unsent);
+        assert!(!retries(&route, &pool, "GET", &[]).unsent);
     }
 }
