@@ -432,9 +432,11 @@ fn out_of_range(setting: &Setting, place: &Place) -> Diagnostic {
 fn why(text: &str, setting: &Setting) -> &'static str {
     let is_host = ["aliases", "hosts"].contains(&setting.key());
     let is_edit = ["remove", "set"].contains(&setting.key());
+    let is_client = setting.key() == "client_ip_header";
     match text {
         "" => "it is empty",
         _ if is_edit && value::is_token(text) => "the gateway writes this field itself",
+        _ if is_client && value::is_token(text) => "no proxy writes an address there",
         _ if !is_host => "characters that are not allowed there",
         _ if text.contains("://") => "a name alone, without a scheme",
         _ if text.contains('/') => "a name alone, without a path",
