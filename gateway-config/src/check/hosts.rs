@@ -68,7 +68,9 @@ fn is_clear(site: &Site, file: &raw::File, parts: &Parts) -> bool {
 /// Warns of `hsts` where it is never sent: over HTTPS alone (RFC 6797 §7.2), which may end before us at
 /// a proxy that is trusted. Of a listener that is not defined nothing is known.
 fn unsent(cx: &mut Context<'_>, raw: &raw::Site, site: &Site, (file, parts): (&raw::File, &Parts)) {
-    let Some(leaf) = &raw.hsts else { return };
+    let Some(leaf) = raw.hsts.as_ref().filter(|_| site.hsts.is_some()) else {
+        return;
+    };
     let is_certain = |name: &Name| {
         let written = file.listeners.get(&**name);
         written.is_some_and(|raw| raw.trusted_proxies.is_none())

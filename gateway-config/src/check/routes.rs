@@ -277,7 +277,8 @@ fn is_key(text: &str) -> bool {
 }
 
 fn query(cx: &mut Context<'_>, raw: &raw::Route) -> Option<Vec<Arc<str>>> {
-    cx.once(raw.query.iter().flat_map(|list| list.get_ref()), |one| one);
+    let keys = raw.query.iter().flat_map(|list| list.get_ref());
+    cx.once(keys.filter(|key| is_key(key.get_ref())), |one| one);
     cx.texts(&raw.query, &s::ROUTE_QUERY, is_key)
 }
 
@@ -285,7 +286,8 @@ fn refuse_query(cx: &mut Context<'_>, raw: &raw::Route) -> Vec<RefusedKey> {
     let mut refused = Vec::new();
     for (key, because) in &raw.refuse_query {
         if !is_key(key.get_ref()) {
-            let title = format!("`{}` is not a query key", key.get_ref().escape_debug());
+            let name = secrets::name_alone(key.get_ref());
+            let title = format!("`{name}` is not a query key");
             cx.refuse(
                 codes::BAD_TOKEN,
                 title,
@@ -294,10 +296,8 @@ fn refuse_query(cx: &mut Context<'_>, raw: &raw::Route) -> Vec<RefusedKey> {
             );
         }
         if because.get_ref().is_empty() || because.get_ref().chars().any(char::is_control) {
-            let title = format!(
-                "the sentence for `{}` cannot be sent",
-                key.get_ref().escape_debug()
-            );
+            let name = secrets::name_alone(key.get_ref());
+            let title = format!("the sentence for `{name}` cannot be sent");
             cx.refuse(
                 codes::BAD_TOKEN,
                 title,

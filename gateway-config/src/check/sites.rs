@@ -221,7 +221,8 @@ fn crossing(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
     };
     let fields = (&s::SITE_REQUEST_FIELDS, &s::SITE_RESPONSE_FIELDS);
     for list in [&raw.request_fields, &raw.response_fields] {
-        cx.each_once(list.iter().flat_map(|list| list.get_ref()));
+        let names = list.iter().flat_map(|list| list.get_ref());
+        cx.each_once(names.filter(|name| value::is_token(name.get_ref())));
     }
     site.request_fields = cx.folded(&raw.request_fields, fields.0, value::is_token);
     site.response_fields = cx.folded(&raw.response_fields, fields.1, value::is_token);
