@@ -174,7 +174,11 @@ fn sets(cx: &mut Context<'_>, file: &raw::File) -> Sets {
                     );
                 }
                 cx.each_network_once(list.get_ref());
-                all.extend(list.get_ref().iter().filter_map(|one| cx.network(one)));
+                all.extend(
+                    list.get_ref()
+                        .iter()
+                        .filter_map(|one| cx.network(one, &s::SET_CIDRS)),
+                );
             }
         }
         sets.insert(key.get_ref().clone(), all);

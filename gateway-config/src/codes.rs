@@ -20,9 +20,15 @@ pub struct CodeEntry {
 }
 
 impl Code {
-    /// The entry of a code as an operator writes it: `G0302`, in any case.
+    /// The entry of a code as an operator writes it: `G0302`, in any case, or as a finding has it,
+    /// `error[G0302]`, with or without what stands around.
     #[must_use]
     pub fn find(text: &str) -> Option<&'static CodeEntry> {
+        let inside = ["error[", "warning["].iter().find_map(|begin| {
+            let (_, rest) = text.split_once(begin)?;
+            Some(rest.split_once(']')?.0)
+        });
+        let text = inside.unwrap_or(text).trim();
         CODES
             .iter()
             .find(|entry| entry.code.to_string().eq_ignore_ascii_case(text))
@@ -161,7 +167,7 @@ codes! {
     KEY_TOO_OPEN = 601, "a private key that others may read",
         "Whoever reads the key can pretend to be this listener. `chmod 600` the file; when it must be shared, share it through its owner.";
     UNREADABLE_FILE = 602, "a file that cannot be read",
-        "A file or directory named in the configuration is not there, is something else than it should be, or is not open to this user. A log may be made where it is not there; its directory is not made.";
+        "A file or directory named in the configuration is not there, is something else than it should be, or is not open to this user; or it is a page for failures of more than 1 MiB. A log may be made where it is not there; its directory is not made.";
     NOTHING_IN_FILE = 603, "a file without what it should hold",
         "The file was read and holds no PEM block of the kind that belongs there: `CERTIFICATE` for a chain or CA file, a `PRIVATE KEY` without a passphrase for a key. A page that is empty is a warning: clients would get nothing.";
     KEY_MISFIT = 604, "a private key that does not fit its certificate",
@@ -184,6 +190,16 @@ mod tests {
     fn codes_rise_and_are_found() {
         assert!(CODES.windows(2).all(|pair| pair[0].code < pair[1].code));
         assert_eq!(Code::find("g0302").unwrap().code, PROBE_OUTLIVES_INTERVAL);
-        assert!(Code::find("G9999").is_none());
+        for pasted in [
+            "error[G0302]",
+            "warning[g0302]: a title [x]",
+            " G0302 ",
+            "gateway.toml:1:2: error[G0302]: …",
+        ] {
+            assert_eq!(Code::find(pasted).unwrap().code, PROBE_OUTLIVES_INTERVAL);
+        }
+        for none in ["G9999", "error[]", "error[G0302", "xG0302", ""] {
+            assert!(Code::find(none).is_none(), "{none}");
+        }
     }
 }

@@ -16,6 +16,10 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::source::{Place, Placed};
+use crate::value;
+
+/// Most bytes of a page for failures.
+pub const MAX_PAGE: u64 = 1024 * 1024;
 
 /// A file that the configuration names, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +45,10 @@ pub enum FileRole {
     Key,
     /// A file that lines are appended to; it may have to be made first.
     Log,
-    /// A file that is sent as it is.
+    /// A page for failures, which is held in memory.
     Page,
+    /// A file that is sent as it is.
+    Sent,
 }
 
 impl NamedFile {
@@ -83,7 +89,8 @@ fn check_file(file: &NamedFile) -> Option<Diagnostic> {
         FileRole::Directory => fs::read_dir(&file.path).map(|_| None),
         FileRole::Key => key(file),
         FileRole::Log => appendable(&file.path).map(|()| None),
-        FileRole::Page => page(file),
+        FileRole::Page => page(file, MAX_PAGE),
+        FileRole::Sent => page(file, u64::MAX),
     };
     looked.unwrap_or_else(|why| {
         let title = match file.role {
@@ -144,12 +151,20 @@ fn instead(bytes: &[u8]) -> String {
     }
 }
 
-fn page(file: &NamedFile) -> Looked {
+fn page(file: &NamedFile, most: u64) -> Looked {
     let size = open(&file.path)?.metadata()?.len();
-    let title = format!("{} is empty", file.path.display());
-    Ok((size == 0).then(|| {
+    let shown = file.path.display();
+    let found = if size == 0 {
+        let title = format!("{shown} is empty");
         Diagnostic::warning(codes::NOTHING_IN_FILE, title).at(&file.place, "sent as it is")
-    }))
+    } else if size > most {
+        let title = format!("{shown} cannot be held in memory");
+        let label = format!("a page has at most {}", value::write_size(most));
+        Diagnostic::error(codes::UNREADABLE_FILE, title).at(&file.place, label)
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(found))
 }
 
 /// Whether lines can be appended; nothing is made and nothing written to find out.
@@ -226,6 +241,18 @@ mod tests {
         assert_eq!(found(&empty, FileRole::Key), ["G0603"]);
         assert_eq!(found(&dir.join("absent"), FileRole::Ca), ["G0602"]);
         assert_eq!(found(&dir, FileRole::Ca), ["G0602"]);
+        for (size, role, code) in [
+            (MAX_PAGE, FileRole::Page, None),
+            (MAX_PAGE + 1, FileRole::Page, Some("G0602")),
+            (MAX_PAGE + 1, FileRole::Sent, None),
+            (0, FileRole::Sent, Some("G0603")),
+        ] {
+            let page = dir.join("page.html");
+            File::create(&page).unwrap().set_len(size).unwrap();
+            assert_eq!(found(&page, role), Vec::from_iter(code), "{size}");
+        }
+        assert_eq!(found(&dir.join("absent"), FileRole::Page), ["G0602"]);
+        assert_eq!(found(&dir, FileRole::Page), ["G0602"]);
         fs::remove_dir_all(&dir).unwrap();
     }
 }

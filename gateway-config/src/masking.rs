@@ -13,6 +13,10 @@ use std::ops::Range;
 use toml_parser::lexer::TokenKind;
 use toml_parser::{Raw, Source};
 
+mod logins;
+
+pub(crate) use logins::logins;
+
 /// What stands for a value that is not shown. It is no value that could be sent, so a text in which
 /// it stands is refused rather than served.
 pub const HIDDEN: &str = "…";
@@ -78,27 +82,6 @@ fn replaced(text: &str, places: Vec<Range<usize>>) -> Cow<'_, str> {
     Cow::Owned(left)
 }
 
-/// Where words name somebody with what he proves it by: `NAME:PASSWORD@HOST`, `SCHEME://…@HOST`,
-/// `TOKEN@HOST:PORT`, `password=…`; and where they are the code of a key.
-pub(crate) fn logins(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut start = 0;
-    for word in text.split_inclusive(char::is_whitespace) {
-        let shift = |one: Range<usize>| start + one.start..start + one.end;
-        found.extend(login(word).map(shift));
-        found.extend(codes(word).map(shift));
-        found.extend(named(word).map(shift));
-        start += word.len();
-    }
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let shift = |one: Range<usize>| start + one.start..start + one.end;
-        found.extend(login_with_gaps(line).map(shift));
-        start += line.len();
-    }
-    merged(found)
-}
-
 /// Ranges in their order, those that touch as one.
 fn merged(mut all: Vec<Range<usize>>) -> Vec<Range<usize>> {
     all.sort_by_key(|one| one.start);
@@ -110,40 +93,6 @@ fn merged(mut all: Vec<Range<usize>>) -> Vec<Range<usize>> {
         }
     }
     left
-}
-
-/// A login whose password has gaps in it: from the first word with something behind a colon to the
-/// last `@`.
-fn login_with_gaps(line: &str) -> Option<Range<usize>> {
-    let last = line.rfind('@')?;
-    let mut start = 0;
-    for word in line.get(..last)?.split_inclusive(char::is_whitespace) {
-        let is_begun = word
-            .trim_end()
-            .split_once(':')
-            .is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty());
-        let ends = start + word.len();
-        if is_begun && ends < last {
-            let scheme = word.find("//").map(|at| at + 2);
-            let quotes = word.len() - word.trim_start_matches(OPENING).len();
-            return Some(start + scheme.unwrap_or(quotes)..last);
-        }
-        start = ends;
-    }
-    None
-}
-
-/// The values of names in a word that sound as if secrets stood under them: `?token=…&`.
-fn named(word: &str) -> impl Iterator<Item = Range<usize>> {
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-    word.match_indices('=').filter_map(move |(at, _)| {
-        let before = word.get(..at)?;
-        let name = before.rsplit(|c| !is_name(c)).next()?;
-        let value = word.get(at + 1..)?;
-        let end = value.find(|c: char| c.is_whitespace() || "&\"'`;".contains(c));
-        let end = end.unwrap_or(value.len());
-        (end > 0 && is_secret_name(name)).then_some(at + 1..at + 1 + end)
-    })
 }
 
 /// Pieces of a word that are the code of a key: long, and as if by chance; or not so long, with the
@@ -189,14 +138,11 @@ fn code_lines(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// What may stand before a word.
-const OPENING: [char; 5] = ['`', '"', '\'', '(', '['];
-
 /// The same in a text that is TOML, or should be: each of its texts is looked at by itself, and may
 /// hold quotes.
 pub(crate) fn logins_in_toml(text: &str) -> Vec<Range<usize>> {
     let mut found = code_lines(text);
-    if !text.contains(['@', '\\', '=']) {
+    if !text.contains(['@', '\\', '=', ':']) {
         return found;
     }
     let look = |piece: Range<usize>| {
@@ -207,6 +153,8 @@ pub(crate) fn logins_in_toml(text: &str) -> Vec<Range<usize>> {
     // What stands outside of texts and has no gap in it.
     let mut bare = 0..0;
     let mut is_text_before = false;
+    // Where lines end that were looked at as a whole.
+    let (mut torn_up_to, mut escaped_up_to) = (0, 0);
     let source = Source::new(text);
     for token in source.lex() {
         let span = token.span().start()..token.span().end();
@@ -228,29 +176,61 @@ pub(crate) fn logins_in_toml(text: &str) -> Vec<Range<usize>> {
             TokenKind::Eof | TokenKind::Newline | TokenKind::Whitespace => {
                 found.extend(look(std::mem::replace(&mut bare, span.end..span.end)));
             }
-            TokenKind::Atom if is_text_before => {
-                // A quote in a password has ended the text.
-                found.extend(up_to_at(text, span.start));
+            kind => {
                 bare.end = span.end;
+                let piece = text.get(span.clone()).unwrap_or_default();
+                // A quote in a password has ended the text.
+                if kind == TokenKind::Atom && is_text_before && span.start >= torn_up_to {
+                    let line = line_at(text, span.start);
+                    torn_up_to = line.end;
+                    found.extend(torn(text, &line));
+                }
+                // The quote before the text is missing.
+                if piece.contains('\\') && span.start >= escaped_up_to {
+                    let line = line_at(text, span.start);
+                    escaped_up_to = line.end;
+                    found.extend(concealed(text, &line));
+                }
             }
-            _ => bare.end = span.end,
         }
         is_text_before = is_text;
     }
     merged(found)
 }
 
-/// From the value in the line of a byte to the last `@` behind that byte.
-fn up_to_at(text: &str, at: usize) -> Option<Range<usize>> {
-    let (before, behind) = text.split_at_checked(at)?;
-    let line = behind.lines().next()?;
-    let end = at + line.rfind('@')?;
+/// The line in which a byte stands, without its end.
+fn line_at(text: &str, at: usize) -> Range<usize> {
+    let (before, behind) = text.split_at_checked(at).unwrap_or((text, ""));
     let start = before.rfind('\n').map_or(0, |end| end + 1);
-    let sign = text
-        .get(start..at)?
-        .find('=')
-        .map_or(start, |sign| start + sign + 1);
-    Some(sign..end)
+    start..behind.find('\n').map_or(text.len(), |end| at + end)
+}
+
+/// Where the value in a line begins.
+fn value_in(text: &str, line: &Range<usize>) -> usize {
+    let sign = text.get(line.clone()).and_then(|line| line.find('='));
+    sign.map_or(line.start, |sign| line.start + sign + 1)
+}
+
+/// From the value in a line to its last `@`.
+fn torn(text: &str, line: &Range<usize>) -> Option<Range<usize>> {
+    let end = line.start + text.get(line.clone())?.rfind('@')?;
+    let start = value_in(text, line);
+    (start < end).then_some(start..end)
+}
+
+/// The value in a line that has a login in it which escapes conceal, though no quote is before it.
+fn concealed(text: &str, line: &Range<usize>) -> Option<Range<usize>> {
+    let start = value_in(text, line);
+    let written = text.get(start..line.end)?;
+    // Read as what stands in quotes, whatever is wrong with its escapes.
+    let quoted = format!("\"{}\"", written.replace('"', " "));
+    let source = Source::new(&quoted);
+    let is_one = |token: &toml_parser::lexer::Token| token.kind() == TokenKind::BasicString;
+    let text = source.lex().find(is_one)?;
+    source
+        .get(text)
+        .is_some_and(is_escaped_login)
+        .then_some(start..line.end)
 }
 
 /// Whether a text has a login that its escapes conceal.
@@ -270,68 +250,6 @@ fn inside(text: &str, span: Range<usize>) -> Range<usize> {
     let quotes = ['"', '\''];
     let start = span.end - written.trim_start_matches(quotes).len();
     start..start.max(span.start + written.trim_end_matches(quotes).len())
-}
-
-/// From the first login of a word to the `@` of the last.
-fn login(word: &str) -> Option<Range<usize>> {
-    let last = word.rfind('@')?;
-    let begin = word.len() - word.trim_start_matches(OPENING).len();
-    let mut all: Option<Range<usize>> = None;
-    let mut start = begin;
-    for part in word.get(begin..)?.split('/') {
-        // A path that was made normal has lost one of them.
-        let before = word.get(begin..start)?;
-        let is_host = before.ends_with("//") || before.ends_with(":/");
-        let end = match part.rsplit_once('@') {
-            Some((login, _)) if login.contains(':') => Some(start + login.len()),
-            Some(_) if is_host => {
-                let host = part.split(['?', '#']).next().unwrap_or(part);
-                let at = host.rfind('@').filter(|at| *at > 0);
-                at.map(|at| start + at)
-            }
-            Some((token, host)) if !token.is_empty() && has_port(host) => {
-                part.rfind('@').map(|at| start + at)
-            }
-            None if is_host || before.trim_start_matches('/').is_empty() => {
-                if has_no_port(part) && start < last {
-                    Some(last)
-                } else {
-                    in_path(word, start).filter(|_| has_port(part))
-                }
-            }
-            _ => None,
-        };
-        if let Some(end) = end {
-            let first = all.map_or(start, |all| all.start);
-            all = Some(first..end);
-        }
-        start += part.len() + 1;
-    }
-    all
-}
-
-/// Whether a host ends in a port.
-fn has_port(host: &str) -> bool {
-    let host = host.trim_end_matches(|c: char| c.is_whitespace() || "\"'`,)]}".contains(c));
-    host.rsplit_once(':')
-        .is_some_and(|(_, port)| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// The last `@` of a path that has something before it in its segment: what seems to be a port may
-/// be the start of a password with a slash in it.
-fn in_path(word: &str, start: usize) -> Option<usize> {
-    let rest = word.get(start..)?;
-    let path = rest.split(['?', '#']).next()?;
-    let mut all = path.rmatch_indices('@').map(|(at, _)| at);
-    let at = all.find(|at| !path.get(..*at).is_none_or(|before| before.ends_with('/')))?;
-    Some(start + at)
-}
-
-/// Whether what stands behind the colon of a host is no port: it is the start of a password with a
-/// slash in it.
-fn has_no_port(host: &str) -> bool {
-    host.rsplit_once(':')
-        .is_some_and(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a character shows nothing where it stands, moves what stands beside it, or commands a
@@ -365,19 +283,29 @@ pub(crate) fn without_keys(mut text: String) -> String {
     while let Some(begin) = find(&text, from, "-----BEGIN ") {
         let line = text.get(begin..).and_then(|rest| rest.lines().next());
         let Some(marker) = line.and_then(|line| line.find(KEY_BEGINS)) else {
-            from = begin + 1;
+            from = begin + line.map_or(1, str::len).max(1);
             continue;
         };
         let start = begin + marker + KEY_BEGINS.len();
-        // Neither of them stands inside a key, so the text behind one without an end is left alone.
-        let ends = ["-----END", "\"", "'"];
-        let ends = ends.iter().filter_map(|end| find(&text, start, end));
-        let end = ends.min().unwrap_or(text.len());
+        let end = key_end(&text, start);
         let masked = text.get(start..end).map(stars).unwrap_or_default();
         text.replace_range(start..end, &masked);
         from = end;
     }
     text
+}
+
+/// Where a key ends that begins at a byte. What ends it stands inside of none, so the text behind one
+/// without an end is left alone.
+fn key_end(text: &str, start: usize) -> usize {
+    let rest = text.get(start..).unwrap_or_default();
+    let mut ends = rest.match_indices(['"', '\'', '-']).filter(|(at, end)| {
+        *end != "-"
+            || rest
+                .get(*at..)
+                .is_some_and(|rest| rest.starts_with("-----END"))
+    });
+    ends.next().map_or(text.len(), |(at, _)| start + at)
 }
 
 fn find(text: &str, from: usize, what: &str) -> Option<usize> {
@@ -386,73 +314,4 @@ fn find(text: &str, from: usize, what: &str) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_login_is_found_wherever_it_stands_and_a_path_is_left_alone() {
-        for (text, left) in [
-            ("u:p@h:1", "…@h:1"),
-            ("`u:p'\"@h` is not", "`…@h` is not"),
-            ("https://u:p@h/x", "https://…@h/x"),
-            ("https://token@h/x", "https://…@h/x"),
-            ("https://u:p/q@h/@x", "https://…@x"),
-            ("/https:/token@h", "/https:/…@h"),
-            ("u:p/q@h", "…@h"),
-            ("/u:p/q@h", "/…@h"),
-            ("/var/u:p@h", "/var/…@h"),
-            ("x://u:p@h/y//v:q@i", "x://…@i"),
-            ("a u:p@h,v:q@i é", "a …@i é"),
-            ("@office", "@office"),
-            ("https://u:12/p@h/", "https://…@h/"),
-            ("u:12/p@h:1", "…@h:1"),
-            ("`u:a p@h:1` is", "`…@h:1` is"),
-            ("https://u:a b p@h:1", "https://…@h:1"),
-            ("token@h:1", "…@h:1"),
-            ("\"./token@h:1\"", "\"./…@h:1\""),
-            ("h:1 password=p", "h:1 password=…"),
-            (
-                "https://h?user=u&password=p&x=1",
-                "https://h?user=u&password=…&x=1",
-            ),
-            ("/etc/MI/key", "/etc/MI/key"),
-            ("`MIIEvQIBADANBgkqhkiG9w0B`", "`…`"),
-            ("https://h:80/@scope?a@b", "https://h:80/@scope?a@b"),
-            ("/a@1.2/@b", "/a@1.2/@b"),
-            ("ops@shop.example", "ops@shop.example"),
-            ("é@", "é@"),
-        ] {
-            assert_eq!(without_logins(text), left);
-        }
-    }
-
-    #[test]
-    fn a_text_of_toml_may_hold_quotes_and_stays_toml() {
-        let text = "a = [\"@b\",\"u:p'q@h\"] # v:w@i\nb=x:p.w@h\nc = 'y:\"@h'\nd = \"z:p@\ne = \"u:p\"q\"r@h\"\n";
-        let left = "a = [\"@b\",\"…@h\"] # …@i\n…@h\nc = '…@h'\nd = \"…@\ne =…@h\"\n";
-        assert_eq!(toml_without_logins(text), left);
-    }
-
-    #[test]
-    fn a_name_sounds_like_a_secret_or_does_not() {
-        let secret = [
-            "password",
-            "db_password",
-            "passwd",
-            "pass",
-            "X-Auth",
-            "api_key",
-            "apiKey",
-            "tokens",
-            "client-secret",
-            "private_key",
-            "credentials",
-            "passphrase",
-        ];
-        assert!(secret.iter().all(|name| is_secret_name(name)));
-        let open = [
-            "key", "path", "author", "passes", "bind", "keyfile", "compass", "",
-        ];
-        assert!(!open.iter().any(|name| is_secret_name(name)));
-    }
-}
+mod tests;

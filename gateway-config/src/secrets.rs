@@ -12,8 +12,9 @@ use toml_parser::Source;
 use toml_parser::parser::{Event, EventKind, parse_document};
 
 use crate::masking::{HIDDEN, is_secret_name, sounds_secret_alone};
-use crate::settings::{SETTINGS, Setting};
+use crate::settings::{self as s, SETTINGS, Setting};
 use crate::source::{SourceId, Sources};
+use crate::value;
 
 /// Whether secret settings lie below a path of the table.
 pub(crate) fn is_around(path: &str) -> bool {
@@ -39,7 +40,41 @@ pub(crate) fn may_be_unknown(table: &str, name: &str) -> bool {
 /// Whether a setting takes names beside which secrets are written: in place of such a name, somebody
 /// may have written both.
 pub(crate) fn takes_names(setting: &Setting) -> bool {
-    setting.is_secret || setting.key() == "remove" && is_home(setting.parent())
+    let is_of_names = |one: &&Setting| std::ptr::eq(*one, setting);
+    setting.is_secret || NAMES.iter().any(is_of_names)
+}
+
+/// Settings that take the names of fields, cookies and query keys.
+const NAMES: &[&Setting] = &[
+    &s::BALANCE_NAME,
+    &s::LISTENER_CLIENT_IP,
+    &s::LOG_REDACT,
+    &s::REQUEST_REMOVE,
+    &s::RESPONSE_REMOVE,
+    &s::ROUTE_QUERY,
+    &s::ROUTE_REFUSE_QUERY,
+    &s::SITE_REQUEST_FIELDS,
+    &s::SITE_RESPONSE_FIELDS,
+];
+
+/// Whether a setting takes networks beside settings that hold secrets, one of which may have been
+/// written there.
+pub(crate) fn takes_networks(setting: &Setting) -> bool {
+    std::ptr::eq(setting, &s::WHEN_CLIENT)
+}
+
+/// Whether a text is meant as a network or a set of them, whatever is wrong with it.
+pub(crate) fn is_like_network(text: &str) -> bool {
+    let is_bits = |bits: &str| {
+        bits.bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let (host, bits) = text.split_once('/').unwrap_or((text, ""));
+    match text.strip_prefix('@') {
+        Some(name) => value::name(name).is_ok(),
+        None if text.contains('.') && is_bits(host) && is_bits(bits) => true,
+        None => host.parse::<std::net::IpAddr>().is_ok() && is_bits(bits),
+    }
 }
 
 /// A name as it is shown: up to the first character that no name has, since a secret may stand
@@ -88,10 +123,15 @@ pub(crate) fn hide_in_tree(sources: &mut Sources, id: SourceId, text: &str) {
         let span = event.span().start()..event.span().end();
         match event.kind() {
             EventKind::Scalar if walk.lead_to_secret() => found.push(span),
+            EventKind::Scalar if walk.lead_to_names() => {
+                let behind = text.get(span.clone()).and_then(behind_name_alone);
+                found.extend(behind.map(|at| span.start + at.start..span.start + at.end));
+            }
             EventKind::SimpleKey => {
                 let written = text.get(span.clone()).unwrap_or_default();
                 walk.key(written);
-                let behind = behind_name_alone(written).filter(|_| walk.lead_to_secret());
+                let is_name = walk.lead_to_secret() || walk.lead_to_names();
+                let behind = behind_name_alone(written).filter(|_| is_name);
                 found.extend(behind.map(|at| span.start + at.start..span.start + at.end));
             }
             kind => walk.pass(kind),
@@ -151,6 +191,11 @@ impl Keys {
     fn lead_to_secret(&self) -> bool {
         may_be_secret(&self.all.concat())
     }
+
+    fn lead_to_names(&self) -> bool {
+        let way = self.all.concat();
+        NAMES.iter().any(|one| agree(one.path, &way, usize::le))
+    }
 }
 
 /// Whether a value at the end of a way may be a secret, or a table around one.
@@ -158,6 +203,9 @@ fn may_be_secret(way: &[String]) -> bool {
     way.iter().any(|name| leads_to_secret(name))
         || secret().any(|one| agree(one.parent(), way, |_, _| true))
 }
+
+/// More names than any setting has in its path.
+const DEEPEST: usize = 16;
 
 /// Where values may stand that are shown to nobody, in a text that is not TOML.
 ///
@@ -179,6 +227,7 @@ fn in_broken(text: &str) -> Vec<Range<usize>> {
             found.extend(behind.map(|at| (start + at + 1).min(end)..end));
             is_open = false;
             table = way;
+            table.truncate(DEEPEST);
         } else if is_inside {
             found.push(start..end);
         } else if let Some(at) = secret_value(line, &table) {
@@ -284,11 +333,13 @@ fn behind_name(line: &str) -> Option<usize> {
     let mut at = 0;
     line.split_inclusive(|c| !is_name(c)).find_map(|word| {
         let name = word.trim_end_matches(|c| !is_name(c));
-        let rest = line.get(at + name.len()..)?;
+        let end = at + name.len();
         at += word.len();
+        // Only then, since what follows may be long.
+        let rest = line.get(end..).filter(|_| is_unknown_secret(name))?;
         let sign = rest.trim_start_matches(['"', '\'', ' ', '\t']);
         let is_set = sign.starts_with(['=', ':']);
-        let is_it = is_unknown_secret(name) && (is_set || sounds_secret_alone(name));
+        let is_it = is_set || sounds_secret_alone(name);
         is_it.then_some(line.len() - sign.len() + usize::from(is_set))
     })
 }
@@ -389,6 +440,12 @@ mod tests {
         ] {
             assert_eq!(left(text), expected);
         }
+    }
+
+    #[test]
+    fn the_lines_below_a_deep_header_do_not_pay_for_its_depth() {
+        let text = format!("[{}a]\n{}", "a.".repeat(100_000), "x = 1\n".repeat(100_000));
+        assert!(in_broken(&text).is_empty());
     }
 
     #[test]

@@ -439,7 +439,7 @@ settings! {
     POOLS = "pools", Kind::Tables, "Nodes that may serve the same request.";
     POOL_NODES = "pools.*.nodes", Kind::Nodes, "The nodes: addresses, or tables with an address and more.";
     NODE_ADDR = "pools.*.nodes.*.addr", Kind::Text, "HOST:PORT of the node.";
-    NODE_NAME = "pools.*.nodes.*.name", Kind::Text, "The node's name; its address with - for : when absent.";
+    NODE_NAME = "pools.*.nodes.*.name", Kind::Text, "The node's name; when absent its address with - for :, of more than 63 characters the first 54 and a number made of all of them.";
     NODE_WEIGHT = "pools.*.nodes.*.weight", number(1, 1, 1_000), "Its share of the requests, compared with the others'.";
     NODE_BACKUP = "pools.*.nodes.*.backup", flag(), "Whether it is asked only when no other node may take the request.";
     NODE_IN_FLIGHT = "pools.*.nodes.*.in_flight", no_number(1, 1_000_000), "Requests in flight on this node; the pool's number when absent.";

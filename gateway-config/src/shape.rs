@@ -132,7 +132,9 @@ impl Walk<'_> {
         if setting.is_secret || may_be {
             self.hide(value);
         } else if secrets::takes_names(setting) {
-            self.hide_names(value);
+            self.hide_names(value, setting);
+        } else if secrets::takes_networks(setting) {
+            self.hide_others(value);
         }
         self.value(setting, setting.kind, value, shown)
     }
@@ -151,10 +153,22 @@ impl Walk<'_> {
     }
 
     /// Remembers where something else than names stands in a list of them.
-    fn hide_names(&mut self, value: &Spanned<DeValue<'_>>) {
+    fn hide_names(&mut self, value: &Spanned<DeValue<'_>>, setting: &Setting) {
         match value.get_ref() {
-            DeValue::Array(all) => all.iter().for_each(|one| self.hide_names(one)),
+            DeValue::Array(all) => all.iter().for_each(|one| self.hide_names(one, setting)),
             DeValue::String(_) => self.hide_behind(value),
+            DeValue::Table(all) if matches!(setting.kind, Kind::TextByName) => {
+                all.keys().for_each(|name| self.hide_behind(name));
+            }
+            _ => self.hide(value),
+        }
+    }
+
+    /// Remembers where something else than networks stands.
+    fn hide_others(&mut self, value: &Spanned<DeValue<'_>>) {
+        match value.get_ref() {
+            DeValue::Array(all) => all.iter().for_each(|one| self.hide_others(one)),
+            DeValue::String(text) if secrets::is_like_network(text) => {}
             _ => self.hide(value),
         }
     }
@@ -191,7 +205,7 @@ impl Walk<'_> {
                 let may_be_true = matches!(kind, Kind::TextOrTrueByName);
                 self.entries(texts, |walk, name, one| {
                     let mut shown_name = name.get_ref().to_string();
-                    if setting.is_secret {
+                    if secrets::takes_names(setting) {
                         walk.hide_behind(name);
                         shown_name = secrets::name_alone(&shown_name);
                     }

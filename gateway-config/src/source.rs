@@ -19,6 +19,9 @@ use crate::masking::{SEEN, is_unseen, logins_in_toml, seen, stars, without_keys}
 /// Largest configuration file that is read, in bytes.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
+/// The mark at the very start of a text that says in which order its bytes stand.
+pub const MARK: char = '\u{feff}';
+
 /// Which text of [`Sources`]; only meaningful together with the sources that gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceId(usize);
@@ -206,7 +209,8 @@ impl Sources {
         self.all.get(id.0).map_or("", |one| one.text.as_str())
     }
 
-    /// Line and column of a byte, both from 1; the column counts characters.
+    /// Line and column of a byte, both from 1; the column counts characters, and a byte order mark is
+    /// none, as in an editor.
     #[must_use]
     pub fn line_column(&self, id: SourceId, offset: usize) -> (usize, usize) {
         let Some(source) = self.all.get(id.0) else {
@@ -220,7 +224,7 @@ impl Sources {
         let column = source
             .text
             .get(start..offset)
-            .map_or(0, |before| before.chars().count());
+            .map_or(0, |before| without_mark(start, before).chars().count());
         (line.max(1), column + 1)
     }
 
@@ -303,6 +307,12 @@ impl Sources {
     }
 }
 
+/// The beginning of a line without the mark that says in which order bytes stand: it is in no column.
+fn without_mark(line: usize, before: &str) -> &str {
+    let bare = before.strip_prefix(MARK).filter(|_| line == 0);
+    bare.unwrap_or(before)
+}
+
 /// A text of the same length in which every character can be seen.
 fn without_unseen(text: &str) -> String {
     let drawn = |(at, c): (usize, char)| match is_unseen(c) && at > 0 {
@@ -346,6 +356,15 @@ mod tests {
         assert_eq!(sources.line_column(id, 2), (1, 2));
         assert_eq!(sources.line_column(id, 7), (2, 1));
         assert_eq!(sources.line_column(id, 8), (2, 2));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_in_no_column() {
+        let mut sources = Sources::default();
+        let id = sources.add("x.toml", "\u{feff}é = 1\n\u{feff}b".to_owned());
+        let at = |at| sources.line_column(id, at);
+        assert_eq!((at(0), at(3), at(5)), ((1, 1), (1, 1), (1, 2)));
+        assert_eq!(at(13), (2, 2));
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub(crate) fn report(
         wrong.iter().map(|one| (span(one, layout), one)).collect();
     wrong.sort_by_key(|(span, _)| span.start);
     let mut told = 0;
+    let mut last = line_at(text, 0);
     for (span, one) in wrong {
         if told == MOST {
             return;
@@ -58,7 +59,11 @@ pub(crate) fn report(
             return;
         }
         let place = sources.place(id, span);
-        let line = line_at(text, place.span.start);
+        // A line of many mistakes is measured once.
+        if !(last.start..=last.end).contains(&place.span.start) {
+            last = line_at(text, place.span.start);
+        }
+        let line = last.clone();
         if one.message() == TWICE {
             let (header, first) = headers.of(&line);
             let first = if header == line {

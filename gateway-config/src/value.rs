@@ -202,12 +202,12 @@ pub(crate) fn node_address(text: &str) -> Result<(), &'static str> {
         .and_then(|rest| rest.strip_suffix(']'))
     {
         return match inner.parse::<std::net::Ipv6Addr>() {
-            Ok(_) => Ok(()),
+            Ok(address) => of_one_machine(address.into()),
             Err(_) => Err("not an IPv6 address between the brackets"),
         };
     }
-    if host.parse::<std::net::Ipv4Addr>().is_ok() {
-        return Ok(());
+    if let Ok(address) = host.parse::<std::net::Ipv4Addr>() {
+        return of_one_machine(address.into());
     }
     if host.contains(':') {
         return Err("an IPv6 address stands in brackets, `[::1]:7654`");
@@ -222,6 +222,16 @@ pub(crate) fn node_address(text: &str) -> Result<(), &'static str> {
         true => Ok(()),
         false if is_alias(host) => Err("a name without the `.` at its end"),
         false => Err("not a host name"),
+    }
+}
+
+/// Refuses an address that no single machine has: nobody answers there.
+fn of_one_machine(address: IpAddr) -> Result<(), &'static str> {
+    match address.to_canonical() {
+        one if one.is_unspecified() => Err("it stands for any address, and a node has one"),
+        one if one.is_multicast() => Err("it stands for a group of machines"),
+        IpAddr::V4(one) if one.is_broadcast() => Err("it stands for all machines of a network"),
+        _ => Ok(()),
     }
 }
 
@@ -296,6 +306,24 @@ pub(crate) fn is_loopback(ip: IpAddr) -> bool {
 pub(crate) fn is_token(text: &str) -> bool {
     let legal = |c: u8| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c);
     !text.is_empty() && text.bytes().all(legal)
+}
+
+/// Whether a field says how a message is framed, where it leads, or something about one connection
+/// alone (RFC 9110 §7.6.1, §7.2; RFC 9112 §6).
+#[must_use]
+pub(crate) fn is_framing(name: &str) -> bool {
+    const FRAMING: &[&str] = &[
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    FRAMING.iter().any(|one| one.eq_ignore_ascii_case(name))
 }
 
 /// Why what stands behind a number is no unit, when there are further digits in it.

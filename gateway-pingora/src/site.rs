@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use gateway_config::MAX_PAGE;
 use gateway_config::model::{Edits, ErrorPage, Hsts, Model, Rate, Route, Site};
 use gateway_core::failure::{Failure, RetryAfter};
 use gateway_core::rate::Rates;
@@ -20,9 +21,6 @@ use crate::fault::Fault;
 use crate::folder::Folder;
 use crate::metrics::Metrics;
 use crate::pools::{LivePool, Pools};
-
-/// Most bytes of an error page, which is held in memory.
-const MAX_PAGE: u64 = 1024 * 1024;
 
 /// A site, prepared.
 pub(crate) struct ServedSite {

@@ -104,6 +104,7 @@ pub(crate) enum Command {
     Stop(Stop),
     /// Print the way a request would go, and why; nothing is sent
     #[command(
+        override_usage = "gatewayd trace [OPTIONS] <METHOD> <URL> <--config <FILE>...|--control <unix:PATH>|--state-dir <DIR>>",
         after_help = "Examples:\n  gatewayd trace GET 'https://shop.example/cart?x=1' --state-dir /var/lib/gateway\n  gatewayd trace GET http://shop.example/cart -H 'cookie: beta=1' --from 192.0.2.7 --config gateway.toml"
     )]
     Trace(Trace),

@@ -1,7 +1,10 @@
 //! One file for each command; this one hands over.
 
-use crate::cli::Command;
+use gateway_config::{Diagnostic, Sources};
+
+use crate::cli::{Command, Format};
 use crate::exit::Exit;
+use crate::render;
 
 #[cfg(test)]
 mod canary;
@@ -39,6 +42,19 @@ pub(crate) fn dispatch(command: Command) -> Exit {
         Command::Undrain(node) => ctl::drain(&node, false),
         Command::Workers(workers) => ctl::workers(&workers),
     }
+}
+
+/// Tells why configurations are refused, each with its texts: for people, or for programs as `check`
+/// does.
+fn refused(all: &[(Vec<Diagnostic>, Sources)], format: Format) -> Exit {
+    match format {
+        Format::Json if print(&render::json_of(all)) == Exit::Usage => return Exit::Usage,
+        Format::Json => {}
+        Format::Text => all
+            .iter()
+            .for_each(|(found, sources)| render::show(found, sources)),
+    }
+    Exit::Configuration
 }
 
 /// Writes a command's result to the standard output; a reader that has gone is no fault.

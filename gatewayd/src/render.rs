@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
-use gateway_config::{Diagnostic, Label, Severity, SourceId, Sources};
+use gateway_config::{Diagnostic, Label, MARK, Severity, SourceId, Sources};
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -59,13 +59,30 @@ pub(crate) fn lines(found: &[Diagnostic], sources: &Sources) -> String {
 /// Findings as one JSON document, at most [`LISTED`] of them and then a count. Fields are added to
 /// it, never renamed or removed.
 pub(crate) fn json(found: &[Diagnostic], sources: &Sources) -> String {
-    let count = |severity| found.iter().filter(|one| one.severity == severity).count();
-    let listed = found.iter().take(LISTED);
-    let all: Vec<Value> = listed.map(|one| finding(one, sources)).collect();
+    document(found.iter().map(|one| (one, sources)))
+}
+
+/// The same of several configurations.
+pub(crate) fn json_of(all: &[(Vec<Diagnostic>, Sources)]) -> String {
+    document(
+        all.iter()
+            .flat_map(|(found, sources)| found.iter().map(move |one| (one, sources))),
+    )
+}
+
+fn document<'f>(found: impl Iterator<Item = (&'f Diagnostic, &'f Sources)> + Clone) -> String {
+    let count = |severity| {
+        found
+            .clone()
+            .filter(|(one, _)| one.severity == severity)
+            .count()
+    };
+    let listed = found.clone().take(LISTED);
+    let all: Vec<Value> = listed.map(|(one, sources)| finding(one, sources)).collect();
     let document = json!({
         "errors": count(Severity::Error),
         "warnings": count(Severity::Warning),
-        "omitted": found.len() - all.len(),
+        "omitted": found.clone().count() - all.len(),
         "diagnostics": all,
     });
     format!("{document:#}\n")
@@ -131,7 +148,12 @@ fn snippet<'s>(
     let first = places().map(|place| place.span.start).min().unwrap_or(0);
     let last = places().map(|place| place.span.end).max().unwrap_or(0);
     let before = text.get(..first).and_then(|before| before.rfind('\n'));
-    let start = before.map_or(0, |end| end + 1);
+    let start = match before {
+        Some(end) => end + 1,
+        // Drawn, it would be a column of its own.
+        None if text.starts_with(MARK) => MARK.len_utf8(),
+        None => 0,
+    };
     let behind = text.get(last..).and_then(|behind| behind.find('\n'));
     let end = behind.map_or(text.len(), |length| last + length + 1);
     let lines = text.get(start..end).unwrap_or(text);
@@ -141,7 +163,8 @@ fn snippet<'s>(
     let shown = if lines.is_empty() { "\n" } else { lines };
     let annotations = labels.iter().map(|(label, kind)| {
         let span = &label.place.span;
-        let mut end = span.end - start;
+        let first = span.start.saturating_sub(start);
+        let mut end = span.end.saturating_sub(start);
         if span.is_empty() {
             // A place between two characters is drawn under the second.
             let next = lines.get(end..).and_then(|rest| rest.chars().next());
@@ -149,8 +172,7 @@ fn snippet<'s>(
                 .filter(|c| !matches!(c, '\n' | '\r'))
                 .map_or(0, char::len_utf8);
         }
-        kind.span(span.start - start..end)
-            .label(label.text.as_str())
+        kind.span(first..end).label(label.text.as_str())
     });
     Snippet::source(shown)
         .path(place.map(|place| sources.name(place.source)))
@@ -221,6 +243,17 @@ mod tests {
         assert!(drawn.contains("--> gateway.toml:3:1"), "{drawn}");
         assert!(drawn.contains("did you mean `idle`?"), "{drawn}");
         assert!(!drawn.contains('\u{1b}'), "{drawn}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_moves_no_column() {
+        let (sources, found) = found("\u{feff}[drian]\n");
+        let drawn = text(&found, &sources, false);
+        assert!(drawn.contains("--> gateway.toml:1:2"), "{drawn}");
+        assert!(!drawn.contains('\u{feff}'), "{drawn}");
+        let document: Value = serde_json::from_str(&json(&found, &sources)).unwrap();
+        assert_eq!(document["diagnostics"][0]["column"], json!(2));
+        assert_eq!(document["diagnostics"][0]["span"], json!([4, 9]));
     }
 
     #[test]

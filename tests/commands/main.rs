@@ -9,5 +9,6 @@
 
 mod named_files;
 mod not_executed;
+mod refused;
 mod secrets;
 mod several_files;

@@ -63,12 +63,13 @@ impl House {
     }
 
     fn addr(&self, listener: &str) -> SocketAddr {
-        let said = self.door.log().saying("listening");
-        let last = said
-            .iter()
-            .rfind(|entry| entry.text("listener") == listener)
-            .unwrap();
-        last.text("addr").parse().unwrap()
+        wait::value(&format!("where {listener} listens"), wait::SOON, || {
+            let said = self.door.log().saying("listening");
+            let last = said
+                .iter()
+                .rfind(|entry| entry.text("listener") == listener)?;
+            last.text("addr").parse().ok()
+        })
     }
 
     fn connects(&self, listener: &str) -> Conversation {

@@ -7,6 +7,7 @@ use super::{Context, patterns};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::files::{FileRole, NamedFile};
+use crate::masking;
 use crate::model::{
     Action, Answer, Files, ForwardPath, Pattern, Redirect, Rewrite, Route, Segments,
 };
@@ -132,7 +133,7 @@ fn files(cx: &mut Context<'_>, from: &str, leaf: &Spanned<Short<String, raw::Fil
     let spa = spa.map(|leaf| {
         let name = cx.token(leaf, &s::FILES_SPA, is_file_name);
         let whole = Placed::new(root.join(&*name), cx.place(leaf));
-        cx.files.push(NamedFile::new(&whole, FileRole::Page));
+        cx.files.push(NamedFile::new(&whole, FileRole::Sent));
         name
     });
     Action::Files(Box::new(Files {
@@ -152,6 +153,7 @@ fn is_file_name(text: &str) -> bool {
     let is_dots = matches!(text, "." | "..");
     !text.is_empty()
         && !is_dots
+        && masking::logins(text).is_empty()
         && !text
             .chars()
             .any(|c| c.is_control() || matches!(c, '/' | '\\'))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Context, Parts};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
-use crate::model::{Name, Site};
+use crate::model::{Listener, Name, Site};
 use crate::raw::{self, each};
 use crate::source::Place;
 use crate::value;
@@ -37,16 +37,9 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
             let place = raw.default.as_ref().map(|leaf| cx.place(leaf));
             taken.by(cx, site, &"".into(), place.as_ref().unwrap_or(&of_key));
         }
+        unsent(cx, raw, site, (file, parts));
         if let Some(leaf) = raw.https.as_ref().filter(|_| site.https)
-            && !parts
-                .listeners
-                .iter()
-                .any(|one| one.tls.is_some() && site.listeners().any(|name| *name == one.name))
-            && site.listeners().all(|name| {
-                file.listeners
-                    .get(&**name)
-                    .is_none_or(|raw| raw.tls.is_none())
-            })
+            && is_clear(site, file, parts)
         {
             let title = format!(
                 "site `{}` redirects to HTTPS and is not served there",
@@ -59,6 +52,38 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
                     .help("add a listener with `tls` to its `listener`"),
             );
         }
+    }
+}
+
+/// Whether none of a site's listeners has TLS, or was meant to.
+fn is_clear(site: &Site, file: &raw::File, parts: &Parts) -> bool {
+    let has_tls = |one: &Listener| one.tls.is_some() && site.listeners().any(|it| *it == one.name);
+    let is_written = |name: &Name| {
+        let written = file.listeners.get(&**name);
+        written.is_some_and(|raw| raw.tls.is_some())
+    };
+    !parts.listeners.iter().any(has_tls) && !site.listeners().any(is_written)
+}
+
+/// Warns of `hsts` where it is never sent: over HTTPS alone (RFC 6797 §7.2), which may end before us at
+/// a proxy that is trusted. Of a listener that is not defined nothing is known.
+fn unsent(cx: &mut Context<'_>, raw: &raw::Site, site: &Site, (file, parts): (&raw::File, &Parts)) {
+    let Some(leaf) = raw.hsts.as_ref().filter(|_| site.hsts.is_some()) else {
+        return;
+    };
+    let is_certain = |name: &Name| {
+        let written = file.listeners.get(&**name);
+        written.is_some_and(|raw| raw.trusted_proxies.is_none())
+    };
+    let is_all = each(&raw.listener).len() == site.listeners().count();
+    if is_all && site.listeners().all(is_certain) && is_clear(site, file, parts) {
+        let title = format!("`hsts` of site `{}` is never sent", site.name);
+        let place = cx.place(leaf);
+        cx.push(
+            Diagnostic::warning(codes::NO_EFFECT, title)
+                .at(&place, "none of its listeners has TLS, over which it is sent")
+                .help("add a listener with `tls` to its `listener`, or say whose word for HTTPS is taken with `trusted_proxies`"),
+        );
     }
 }
 

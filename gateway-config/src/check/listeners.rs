@@ -129,7 +129,8 @@ fn trust(cx: &mut Context<'_>, from: &str, raw: &raw::Listener, sets: &Sets, one
     one.trusted_proxies = trusted.unwrap_or_default();
     one.proxy_protocol_from = cx.networks(&raw.proxy_protocol_from, &s::LISTENER_PROXY_FROM, sets);
     if let Some(leaf) = &raw.client_ip_header {
-        let name = cx.token(leaf, &s::LISTENER_CLIENT_IP, value::is_token);
+        let tells = |name: &str| value::is_token(name) && !value::is_framing(name);
+        let name = cx.token(leaf, &s::LISTENER_CLIENT_IP, tells);
         one.client_ip_header = Some(name.to_ascii_lowercase().into());
         if raw.trusted_proxies.is_none() {
             let title =

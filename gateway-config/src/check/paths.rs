@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::masking;
 use crate::model::AccessLog;
 use crate::names;
 use crate::source::Placed;
@@ -49,6 +50,10 @@ fn not_a_path(text: &str) -> Option<&'static str> {
         "" => Some("it is empty"),
         _ if text.contains('\n') => Some("the path of a file, on one line"),
         _ if text.contains(char::is_control) => Some("no path has such a character"),
+        // Below its folder it would be a path like any other, and shown.
+        _ if !text.starts_with(['/', '.']) && !masking::logins(text).is_empty() => {
+            Some("an address with a login, or a secret; a file of this name is written `./…`")
+        }
         _ => None,
     }
 }

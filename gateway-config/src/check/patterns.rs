@@ -8,6 +8,7 @@ use toml::Spanned;
 use super::Context;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::masking;
 use crate::model::{Pattern, Route, Segments};
 use crate::pattern;
 use crate::raw;
@@ -149,7 +150,9 @@ fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) -> bool {
 pub(super) fn not_normal(text: &str) -> Option<(Range<usize>, &'static str, Option<String>)> {
     let all = 0..text.len();
     if !text.starts_with('/') {
-        let cure = match text.contains("://") {
+        // Behind a slash nobody would take a login for one.
+        let has_host = text.contains("://") || !masking::logins(text).is_empty();
+        let cure = match has_host {
             true => "write the path alone; hosts are said by the site".to_owned(),
             false => format!("write \"{}\"", normal_path(&format!("/{text}"))),
         };

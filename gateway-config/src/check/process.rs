@@ -99,10 +99,8 @@ fn access_log(cx: &mut Context<'_>, file: &raw::File) -> AccessLog {
 fn logs(cx: &mut Context<'_>, file: &raw::File) -> Logs {
     let is_key = |text: &str| !text.is_empty() && text.bytes().all(segment::is_unreserved);
     cx.not_empty(&file.logs.redact, &s::LOG_REDACT);
-    cx.once(
-        file.logs.redact.iter().flat_map(|list| list.get_ref()),
-        |one| one,
-    );
+    let keys = file.logs.redact.iter().flat_map(|list| list.get_ref());
+    cx.once(keys.filter(|key| is_key(key.get_ref())), |one| one);
     let mut redact = cx
         .texts(&file.logs.redact, &s::LOG_REDACT, is_key)
         .unwrap_or_default();

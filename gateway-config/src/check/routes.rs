@@ -167,6 +167,7 @@ fn route(
     route.when = when(cx, &raw.when, around.known);
     route.query = query(cx, raw);
     route.refuse_query = refuse_query(cx, raw);
+    asked_and_refused(cx, &from, raw);
     route.repeatable = cx.flag(&raw.repeatable, &s::ROUTE_REPEATABLE);
     route.budget = budget;
     let gap = cx.time(&raw.timeouts.idle, &s::ROUTE_IDLE);
@@ -276,7 +277,8 @@ fn is_key(text: &str) -> bool {
 }
 
 fn query(cx: &mut Context<'_>, raw: &raw::Route) -> Option<Vec<Arc<str>>> {
-    cx.once(raw.query.iter().flat_map(|list| list.get_ref()), |one| one);
+    let keys = raw.query.iter().flat_map(|list| list.get_ref());
+    cx.once(keys.filter(|key| is_key(key.get_ref())), |one| one);
     cx.texts(&raw.query, &s::ROUTE_QUERY, is_key)
 }
 
@@ -284,7 +286,8 @@ fn refuse_query(cx: &mut Context<'_>, raw: &raw::Route) -> Vec<RefusedKey> {
     let mut refused = Vec::new();
     for (key, because) in &raw.refuse_query {
         if !is_key(key.get_ref()) {
-            let title = format!("`{}` is not a query key", key.get_ref().escape_debug());
+            let name = secrets::name_alone(key.get_ref());
+            let title = format!("`{name}` is not a query key");
             cx.refuse(
                 codes::BAD_TOKEN,
                 title,
@@ -293,10 +296,8 @@ fn refuse_query(cx: &mut Context<'_>, raw: &raw::Route) -> Vec<RefusedKey> {
             );
         }
         if because.get_ref().is_empty() || because.get_ref().chars().any(char::is_control) {
-            let title = format!(
-                "the sentence for `{}` cannot be sent",
-                key.get_ref().escape_debug()
-            );
+            let name = secrets::name_alone(key.get_ref());
+            let title = format!("the sentence for `{name}` cannot be sent");
             cx.refuse(
                 codes::BAD_TOKEN,
                 title,
@@ -310,6 +311,22 @@ fn refuse_query(cx: &mut Context<'_>, raw: &raw::Route) -> Vec<RefusedKey> {
         });
     }
     refused
+}
+
+/// Refuses a query key that the route asks for and answers 400.
+fn asked_and_refused(cx: &mut Context<'_>, from: &str, raw: &raw::Route) {
+    for asked in raw.when.query.keys() {
+        let Some((refused, _)) = raw.refuse_query.get_key_value(asked.get_ref().as_str()) else {
+            continue;
+        };
+        let name = secrets::name_alone(asked.get_ref());
+        let title = format!("{from} asks for the query key `{name}` and refuses it");
+        let found = Diagnostic::error(codes::NO_EFFECT, title)
+            .at(&cx.place(refused), "answered 400")
+            .at(&cx.place(asked), "no request is taken without it")
+            .help("write `answer` instead of `refuse_query`, or leave one of the two out");
+        cx.push(found);
+    }
 }
 
 fn retry(cx: &mut Context<'_>, raw: &raw::Route) -> RouteRetry {

@@ -221,7 +221,8 @@ fn crossing(cx: &mut Context<'_>, raw: &raw::Site, site: &mut Site) {
     };
     let fields = (&s::SITE_REQUEST_FIELDS, &s::SITE_RESPONSE_FIELDS);
     for list in [&raw.request_fields, &raw.response_fields] {
-        cx.each_once(list.iter().flat_map(|list| list.get_ref()));
+        let names = list.iter().flat_map(|list| list.get_ref());
+        cx.each_once(names.filter(|name| value::is_token(name.get_ref())));
     }
     site.request_fields = cx.folded(&raw.request_fields, fields.0, value::is_token);
     site.response_fields = cx.folded(&raw.response_fields, fields.1, value::is_token);
@@ -265,6 +266,7 @@ fn edits(cx: &mut Context<'_>, raw: &raw::Edits, settings: [&Setting; 2]) -> Edi
     cx.not_empty(&raw.remove, remove);
     let names = raw.remove.iter().flat_map(|list| list.get_ref());
     cx.each_once(names.filter(|name| value::is_token(name.get_ref())));
+    set_and_removed(cx, raw);
     Edits {
         set: all.into_iter().collect(),
         remove: cx
@@ -273,19 +275,29 @@ fn edits(cx: &mut Context<'_>, raw: &raw::Edits, settings: [&Setting; 2]) -> Edi
     }
 }
 
+/// Refuses fields that the same edits set and remove: either could be meant.
+fn set_and_removed(cx: &mut Context<'_>, raw: &raw::Edits) {
+    let set: BTreeMap<String, &Spanned<String>> = raw
+        .set
+        .keys()
+        .map(|key| (key.get_ref().to_ascii_lowercase(), key))
+        .collect();
+    for name in raw.remove.iter().flat_map(|list| list.get_ref()) {
+        let same = set.get(&name.get_ref().to_ascii_lowercase());
+        if let Some(key) = same.filter(|_| is_own_field(name.get_ref())) {
+            let title = format!("`{}` is both set and removed", name.get_ref());
+            let found = Diagnostic::error(codes::NO_EFFECT, title)
+                .at(&cx.place(name), "removed here")
+                .at(&cx.place(key), "set here")
+                .help("a field that is set replaces what was there; leave it out of `remove`");
+            cx.push(found);
+        }
+    }
+}
+
 /// Whether a field may be changed: not those by which a message is framed or led.
 fn is_own_field(text: &str) -> bool {
-    const FRAMING: &[&str] = &[
-        "connection",
-        "content-length",
-        "host",
-        "keep-alive",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    ];
-    value::is_token(text) && !FRAMING.iter().any(|one| one.eq_ignore_ascii_case(text))
+    value::is_token(text) && !value::is_framing(text)
 }
 
 fn compression(

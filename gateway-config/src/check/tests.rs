@@ -2,6 +2,7 @@ use crate::load_source;
 use crate::source::Sources;
 
 mod certain;
+mod contradictions;
 
 /// A configuration with nothing wrong in it, by its parts.
 struct Parts<'a> {

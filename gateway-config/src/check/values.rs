@@ -10,6 +10,7 @@ use toml::Spanned;
 use super::Context;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
+use crate::masking::HIDDEN;
 use crate::names;
 use crate::networks::{self, Networks};
 use crate::raw::{Leaf, List, Quantity};
@@ -181,8 +182,8 @@ impl Context<'_> {
         let mut all = Vec::new();
         for one in list {
             match one.get_ref().strip_prefix('@') {
-                Some(name) => all.extend(self.set(one, name, sets)),
-                None => all.extend(self.network(one)),
+                Some(name) => all.extend(self.set(one, (name, setting), sets)),
+                None => all.extend(self.network(one, setting)),
             }
         }
         Some(Networks::new(all))
@@ -192,19 +193,28 @@ impl Context<'_> {
     pub(crate) fn each_network_once(&mut self, list: &[Spanned<String>]) {
         let comes_to = |text: &str| match networks::read(text) {
             Ok(net) => Some(net.to_string()),
-            Err(_) => text.starts_with('@').then(|| text.to_owned()),
+            Err(_) => {
+                (text.starts_with('@') && secrets::is_like_network(text)).then(|| text.to_owned())
+            }
         };
         let all = list.iter().filter(|one| comes_to(one.get_ref()).is_some());
         self.once(all, comes_to);
     }
 
     /// The networks of a set that a list names.
-    fn set(&mut self, one: &Spanned<String>, name: &str, sets: &Sets) -> Vec<IpNet> {
+    fn set(
+        &mut self,
+        one: &Spanned<String>,
+        (name, setting): (&str, &Setting),
+        sets: &Sets,
+    ) -> Vec<IpNet> {
         if let Some(known) = sets.get(name) {
             self.used_sets.insert(name.to_owned());
             return known.clone();
         }
-        let title = format!("there is no address set `{}`", name.escape_debug());
+        let shown = shown_network(one.get_ref(), setting);
+        let shown = shown.strip_prefix('@').unwrap_or(shown);
+        let title = format!("there is no address set `{}`", shown.escape_debug());
         let place = self.inside(one, 1..one.get_ref().len());
         let mut found = Diagnostic::error(codes::UNDEFINED, title).at(&place, "no such set");
         found.cure(
@@ -216,11 +226,12 @@ impl Context<'_> {
     }
 
     /// A network or an address.
-    pub(crate) fn network(&mut self, one: &Spanned<String>) -> Option<IpNet> {
+    pub(crate) fn network(&mut self, one: &Spanned<String>, setting: &Setting) -> Option<IpNet> {
         match networks::read(one.get_ref()) {
             Ok(net) => Some(net),
             Err(wrong) => {
-                let title = format!("`{}` is not an address range", one.get_ref().escape_debug());
+                let shown = shown_network(one.get_ref(), setting);
+                let title = format!("`{}` is not an address range", shown.escape_debug());
                 let place = self.inside(one, wrong.at);
                 let mut found = Diagnostic::error(codes::BAD_NETWORK, title).at(&place, wrong.why);
                 found.cure(wrong.instead.map(|instead| format!("write {instead}")));
@@ -428,13 +439,23 @@ fn out_of_range(setting: &Setting, place: &Place) -> Diagnostic {
     .help(setting.sentence)
 }
 
+/// A network as a finding shows it: not what may be a secret in its place.
+fn shown_network<'t>(text: &'t str, setting: &Setting) -> &'t str {
+    match secrets::takes_networks(setting) && !secrets::is_like_network(text) {
+        true => HIDDEN,
+        false => text,
+    }
+}
+
 /// Why a text cannot stand in a setting.
 fn why(text: &str, setting: &Setting) -> &'static str {
     let is_host = ["aliases", "hosts"].contains(&setting.key());
     let is_edit = ["remove", "set"].contains(&setting.key());
+    let is_client = setting.key() == "client_ip_header";
     match text {
         "" => "it is empty",
         _ if is_edit && value::is_token(text) => "the gateway writes this field itself",
+        _ if is_client && value::is_token(text) => "no proxy writes an address there",
         _ if !is_host => "characters that are not allowed there",
         _ if text.contains("://") => "a name alone, without a scheme",
         _ if text.contains('/') => "a name alone, without a path",

@@ -72,3 +72,64 @@ impl Trace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::super::{grammar, read};
+
+    /// The words of a line as a shell makes them, up to where its output goes.
+    fn words(line: &str) -> Vec<OsString> {
+        let line = line.split(" > ").next().unwrap();
+        let mut words = vec![String::new()];
+        let mut is_quoted = false;
+        for c in line.chars() {
+            match c {
+                '\'' => is_quoted = !is_quoted,
+                ' ' if !is_quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.into_iter().map(Into::into).collect()
+    }
+
+    #[test]
+    fn every_example_can_be_pasted() {
+        let mut grammar = grammar();
+        let all = std::iter::once(grammar.clone())
+            .chain(grammar.get_subcommands_mut().map(|one| one.clone()));
+        let mut seen = 0;
+        for command in all.collect::<Vec<_>>() {
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            for line in help
+                .lines()
+                .filter_map(|line| line.strip_prefix("  gatewayd"))
+            {
+                let line = format!("gatewayd{line}");
+                assert!(read(words(&line).into_iter()).is_ok(), "{line}");
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "{seen}");
+    }
+
+    #[test]
+    fn the_usage_of_a_trace_names_what_is_asked_before_the_files() {
+        let usage = grammar()
+            .find_subcommand_mut("trace")
+            .unwrap()
+            .render_usage()
+            .to_string();
+        let place = |word: &str| usage.find(word).unwrap();
+        assert!(
+            place("<METHOD>") < place("<URL>") && place("<URL>") < place("--config"),
+            "{usage}"
+        );
+        let line = "gatewayd trace GET http://h/ --config a.toml conf.d";
+        assert!(read(words(line).into_iter()).is_ok());
+    }
+}

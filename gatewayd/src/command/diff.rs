@@ -3,32 +3,35 @@
 
 use std::fmt::Write;
 
-use gateway_config::Snapshot;
+use gateway_config::{Diagnostic, Snapshot, Sources};
 use serde_json::json;
 
-use super::{ctl, print};
+use super::{ctl, print, refused};
 use crate::changes;
 use crate::cli::{Compared, Diff, Format, Given};
 use crate::exit::Exit;
 use crate::origin::Outcome;
 use crate::proto::config::ChangedSetting;
-use crate::render;
 
-/// Prints the changes; findings in a file go to the standard error.
+/// Prints the changes; findings in a file go to the standard error, or where the changes would go for
+/// programs.
 pub(super) fn run(diff: Diff) -> Exit {
     let format = diff.format;
     match diff.given() {
         Compared::Files(old, new) => match (load(&old), load(&new)) {
-            (Some(old), Some(new)) => {
+            (Ok(old), Ok(new)) => {
                 let changes = changes::between(&old, &new).into_iter();
                 show(&changes.map(Into::into).collect::<Vec<_>>(), format)
             }
-            (None, _) | (_, None) => Exit::Configuration,
+            (old, new) => {
+                let wrong: Vec<Wrong> = [old, new].into_iter().filter_map(Result::err).collect();
+                refused(&wrong, format)
+            }
         },
         Compared::Running(reach, new) => match load(&new) {
             // One text holds all of it, whatever files it was read from.
-            Some(new) => ctl::compare(&reach, new.canonical(), |changes| show(changes, format)),
-            None => Exit::Configuration,
+            Ok(new) => ctl::compare(&reach, new.canonical(), |changes| show(changes, format)),
+            Err(wrong) => refused(&[wrong], format),
         },
     }
 }
@@ -40,14 +43,14 @@ fn show(changes: &[ChangedSetting], format: Format) -> Exit {
     })
 }
 
-fn load(given: &Given) -> Option<Snapshot> {
+/// Why a configuration is refused, and its texts.
+type Wrong = (Vec<Diagnostic>, Sources);
+
+fn load(given: &Given) -> Result<Snapshot, Wrong> {
     let Outcome { sources, result } = given.load();
     match result {
-        Ok(loaded) => Some(loaded.snapshot),
-        Err(found) => {
-            render::show(&found, &sources);
-            None
-        }
+        Ok(loaded) => Ok(loaded.snapshot),
+        Err(found) => Err((found, sources)),
     }
 }
 

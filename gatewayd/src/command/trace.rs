@@ -3,12 +3,11 @@
 use gateway_config::capability::unserved;
 use gateway_pingora::CAPABILITIES;
 
-use super::{ctl, print};
+use super::{ctl, print, refused};
 use crate::cli::{Format, Given, Of, Trace};
 use crate::exit::Exit;
 use crate::origin::Outcome;
 use crate::proto::config::{Header, TraceRequest, TraceResponse};
-use crate::render;
 use crate::trace::Traced;
 
 mod text;
@@ -29,7 +28,7 @@ pub(super) fn run(trace: &Trace) -> Exit {
         })
     };
     match trace.of() {
-        Of::Given(given) => of_files(&given, &request, show),
+        Of::Given(given) => of_files(&given, &request, (trace.format, show)),
         Of::Running(reach) => ctl::trace(&reach, request, show),
     }
 }
@@ -54,15 +53,12 @@ fn request(trace: &Trace) -> Option<TraceRequest> {
 fn of_files(
     given: &Given,
     request: &TraceRequest,
-    show: impl FnOnce(&TraceResponse) -> Exit,
+    (format, show): (Format, impl FnOnce(&TraceResponse) -> Exit),
 ) -> Exit {
     let Outcome { sources, result } = given.load();
     let loaded = match result {
         Ok(loaded) => loaded,
-        Err(found) => {
-            render::show(&found, &sources);
-            return Exit::Configuration;
-        }
+        Err(found) => return refused(&[(found, sources)], format),
     };
     let traced = Traced {
         snapshot: &loaded.snapshot,
