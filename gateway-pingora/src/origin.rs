@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use gateway_config::model::Listener;
 use http::HeaderMap;
+use http::header::FORWARDED;
 
 use crate::forwarded;
 
@@ -54,11 +55,11 @@ impl Origin {
 fn claimed(listener: &Listener, peer: IpAddr, fields: &HeaderMap) -> IpAddr {
     let usual = Some(FORWARDED_FOR).filter(|usual| fields.contains_key(*usual));
     match listener.client_ip_header.as_deref().or(usual) {
-        Some(field) => {
+        Some(field) if !field.eq_ignore_ascii_case(FORWARDED.as_str()) => {
             let entries = from_the_right(fields, field);
             client(listener, peer, entries.map(address))
         }
-        None => {
+        Some(_) | None => {
             let elements = forwarded::from_the_right(fields, "for");
             client(
                 listener,
@@ -171,6 +172,20 @@ mod tests {
         }
         let many = vec!["10.0.0.9"; 200].join(",");
         assert_eq!(client_of("10.0.0.1", &[&many]), "10.0.0.9");
+    }
+
+    #[test]
+    fn the_standards_own_field_is_read_as_the_standard_has_it() {
+        let mut fields = HeaderMap::new();
+        fields.append(FORWARDED_FOR, "198.51.100.1".parse().unwrap());
+        let told = "for=203.0.113.9;proto=https, for=\"[2001:db8::7]:1\"";
+        fields.append(FORWARDED, told.parse().unwrap());
+        for name in ["Forwarded", "forwarded"] {
+            let mut listener = listener();
+            listener.client_ip_header = Some(name.into());
+            let origin = Origin::of(&listener, "10.0.0.1".parse().unwrap(), &fields);
+            assert_eq!(origin.client.to_string(), "203.0.113.9");
+        }
     }
 
     #[test]
