@@ -192,6 +192,12 @@ pub enum Failure {
     /// Every node was full for as long as a request may wait.
     #[error("every node stayed busy for as long as a request may wait; try again shortly")]
     QueueWaitSpent,
+    /// As many requests are in flight on the listener as may be.
+    #[error("as many requests are in flight here as may be; try again shortly")]
+    TooManyInFlight {
+        /// The status that the listener answers with.
+        status: u16,
+    },
     /// The request has a transfer coding other than chunked.
     #[error("the only transfer coding this gateway reads is chunked")]
     UnknownCoding,
@@ -202,7 +208,7 @@ pub enum Failure {
 
 impl Failure {
     /// Every [`reason`](Self::reason), sorted.
-    pub const REASONS: [&str; 36] = [
+    pub const REASONS: [&str; 37] = [
         "answer_lost",
         "answer_stalled",
         "body_memory",
@@ -238,6 +244,7 @@ impl Failure {
         "queue_wait_spent",
         "range_not_satisfiable",
         "rate_exceeded",
+        "too_many_in_flight",
         "unknown_coding",
     ];
 
@@ -281,6 +288,7 @@ impl Failure {
             Self::QueueWaitSpent => "queue_wait_spent",
             Self::RangeNotSatisfiable => "range_not_satisfiable",
             Self::RateExceeded { .. } => "rate_exceeded",
+            Self::TooManyInFlight { .. } => "too_many_in_flight",
             Self::UnknownCoding => "unknown_coding",
             Self::Unreadable(_) => "node_unreadable",
         }
@@ -313,7 +321,8 @@ impl Failure {
             | Self::Internal { .. }
             | Self::NoDescriptors
             | Self::QueueFull
-            | Self::QueueWaitSpent => Side::Gateway,
+            | Self::QueueWaitSpent
+            | Self::TooManyInFlight { .. } => Side::Gateway,
             Self::AnswerLost(_)
             | Self::AnswerStalled(..)
             | Self::BudgetSpent { .. }
@@ -360,6 +369,7 @@ impl Failure {
             | Self::QueueWaitSpent
             | Self::RangeNotSatisfiable
             | Self::RateExceeded { .. }
+            | Self::TooManyInFlight { .. }
             | Self::UnknownCoding => None,
         }
     }

@@ -175,6 +175,8 @@ pub(crate) struct Watch {
     deadline: AtomicU64,
     /// Milliseconds by which anything that moves pushes the deadline back; 0 is not at all.
     gap: AtomicU64,
+    /// The latest deadline there may be, in milliseconds since [`clock::start`].
+    latest: AtomicU64,
 }
 
 impl Default for Watch {
@@ -182,6 +184,7 @@ impl Default for Watch {
         Watch {
             deadline: AtomicU64::new(u64::MAX),
             gap: AtomicU64::new(0),
+            latest: AtomicU64::new(u64::MAX),
         }
     }
 }
@@ -211,15 +214,27 @@ impl Watch {
         }
     }
 
+    /// No deadline is later than this one until it is cleared.
+    pub(crate) fn never_after(&self, latest: Option<Instant>) {
+        let latest = latest.map_or(u64::MAX, |at| millis(clock::since_start(at)));
+        self.latest.store(latest, Ordering::Relaxed);
+    }
+
     /// There is no deadline.
     pub(crate) fn clear(&self) {
         self.gap.store(0, Ordering::Relaxed);
         self.deadline.store(u64::MAX, Ordering::Relaxed);
+        self.latest.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    fn earliest(&self) -> u64 {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        deadline.min(self.latest.load(Ordering::Relaxed))
     }
 
     /// The deadline, if there is one.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        match self.deadline.load(Ordering::Relaxed) {
+        match self.earliest() {
             u64::MAX => None,
             since => clock::start().checked_add(Duration::from_millis(since)),
         }

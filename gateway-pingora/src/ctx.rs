@@ -2,7 +2,7 @@
 //! one left, and never asks again.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use gateway_config::model::{Body, Name};
@@ -21,6 +21,7 @@ use crate::clock;
 use crate::compress::Encoder;
 use crate::counts::InFlight;
 use crate::ids::REQUEST_ID;
+use crate::listening::Counted;
 use crate::metrics::Metrics;
 use crate::origin::Origin;
 use crate::pools::LivePool;
@@ -68,6 +69,8 @@ pub(crate) struct Admitted {
     pub(crate) generation: u64,
     /// Counts it for as long as it lasts.
     pub(crate) _in_flight: InFlight,
+    /// Counts it where its listener bounds what is in flight; left by `screen`.
+    pub(crate) counted: Option<Counted>,
 }
 
 /// A request that a route takes.
@@ -84,6 +87,10 @@ pub(crate) struct Routed {
     pub(crate) body: Body,
     /// How long it may take up to the head of the answer.
     pub(crate) budget: Budget,
+    /// Longest silence inside the answer.
+    pub(crate) answer_gap: Duration,
+    /// When the whole exchange is over, if it is bounded.
+    pub(crate) end: Option<Instant>,
 }
 
 /// A body that was read whole.

@@ -25,6 +25,7 @@ pub(crate) struct Listening {
     pub(crate) crowd: Arc<Crowd>,
     connections: AtomicU32,
     handshakes: AtomicU32,
+    in_flight: AtomicU32,
     /// When it was last said that connections are not taken, in milliseconds; 0 is never.
     said: AtomicU64,
 }
@@ -46,6 +47,7 @@ impl Listening {
             crowd: Arc::default(),
             connections: AtomicU32::new(0),
             handshakes: AtomicU32::new(0),
+            in_flight: AtomicU32::new(0),
             said: AtomicU64::new(0),
         }
     }
@@ -93,6 +95,11 @@ impl Listening {
     /// Counts a handshake under way, unless there are `most`.
     pub(crate) fn begin_handshake(self: &Arc<Self>, most: u32) -> Option<Counted> {
         self.count(|listening| &listening.handshakes, most)
+    }
+
+    /// Counts a request in flight, unless there are `most`.
+    pub(crate) fn begin_request(self: &Arc<Self>, most: u32) -> Option<Counted> {
+        self.count(|listening| &listening.in_flight, most)
     }
 
     fn count(self: &Arc<Self>, counter: fn(&Self) -> &AtomicU32, most: u32) -> Option<Counted> {

@@ -1,5 +1,7 @@
 //! Pools of an edge: how their nodes are asked, chosen, bounded, and left alone.
 
+use std::time::Duration;
+
 use gateway_tests::certs::Authority;
 use gateway_tests::client::Conversation;
 use gateway_tests::gateway::Door;
@@ -9,6 +11,16 @@ use gateway_tests::{scratch, wait};
 
 /// An edge that sends everything to a pool of these nodes, each with settings of its own.
 fn edge(cluster: &Cluster, node: impl Fn(&Node) -> &'static str, pool: &str) -> Door {
+    routed(cluster, node, "", pool)
+}
+
+/// The same, with more settings of its one route.
+fn routed(
+    cluster: &Cluster,
+    node: impl Fn(&Node) -> &'static str,
+    route: &str,
+    pool: &str,
+) -> Door {
     let nodes: Vec<String> = cluster
         .nodes()
         .iter()
@@ -21,7 +33,7 @@ fn edge(cluster: &Cluster, node: impl Fn(&Node) -> &'static str, pool: &str) -> 
         "workers = 1\n\
          [listeners.edge]\nbind = \"127.0.0.1:0\"\n\
          [sites.shop]\nlistener = \"edge\"\nendpoints = \"shop\"\n\
-         [sites.shop.routes.all]\npath = \"/\"\npool = \"shop\"\n\
+         [sites.shop.routes.all]\npath = \"/\"\npool = \"shop\"\n{route}\
          [pools.shop]\nnodes = [{}]\n{pool}",
         nodes.join(", ")
     ))
@@ -271,4 +283,76 @@ fn further_tries_end_when_they_have_used_up_their_share() {
     assert!(saved.iter().all(|status| *status == 200), "{statuses:?}");
     let failed = later.iter().filter(|status| **status == 502).count();
     assert_eq!(failed, later.len() / 2, "{statuses:?}");
+}
+
+#[test]
+fn a_route_bounds_the_whole_exchange() {
+    let cluster = Cluster::of(&["a"]);
+    let door = routed(&cluster, plain, "timeouts = { total = \"300ms\" }\n", "");
+    asks(&door, 1);
+    cluster.always(&Way::HangsBeforeHead);
+    door.get("/schema").is(504);
+    cluster.always(&Way::HangsInBody);
+    is_cut(&door);
+}
+
+fn is_cut(door: &Door) {
+    let mut client = door.connect();
+    client.sends(&Request::get("/schema"));
+    let answer = client.listens().unwrap().expect("a head");
+    assert!(answer.status == 200 && !answer.is_whole, "it came whole");
+}
+
+#[test]
+fn a_route_bounds_the_silence_inside_an_answer() {
+    let cluster = Cluster::of(&["a"]);
+    let door = routed(&cluster, plain, "timeouts = { idle = \"200ms\" }\n", "");
+    cluster.always(&Way::HangsInBody);
+    is_cut(&door);
+}
+
+#[test]
+fn the_host_a_node_sees_is_the_clients_its_own_or_the_one_the_pool_says() {
+    let cluster = Cluster::of(&["a"]);
+    let own = cluster["a"].addr().to_string();
+    for (told, host) in [
+        ("", "shop.test"),
+        ("host = \"client\"\n", "shop.test"),
+        ("host = \"node\"\n", &*own),
+        ("host = \"inside.test\"\n", "inside.test"),
+    ] {
+        let door = edge(&cluster, plain, told);
+        cluster.forgets();
+        door.ask(&Request::get("/schema").to("shop.test")).is(200);
+        let seen = cluster["a"].seen();
+        assert_eq!(seen[0].head.all("host"), [host], "{told}");
+    }
+}
+
+#[test]
+fn a_listener_bounds_what_is_in_flight_on_it() {
+    let cluster = Cluster::of(&["a"]);
+    let door = Door::configured(&format!(
+        "workers = 1\n\
+         [listeners.edge]\nbind = \"127.0.0.1:0\"\n\
+         in_flight = {{ max = 2, when_full = 429 }}\n\
+         [sites.shop]\nlistener = \"edge\"\n\
+         [sites.shop.routes.all]\npath = \"/\"\npool = \"shop\"\n\
+         [sites.shop.routes.own]\nexact = \"/own\"\nanswer = {{ status = 204 }}\n\
+         [pools.shop]\nnodes = [\"{}\"]\n",
+        cluster["a"].addr()
+    ));
+    cluster.always(&Way::Held);
+    let mut first = held(&door, "/schema");
+    let second = held(&door, "/schema");
+    wait::until("two in flight", wait::SOON, || {
+        cluster["a"].in_flight() == 2
+    });
+    let refused = door.get("/own");
+    refused.is(429);
+    assert_eq!(refused.field("retry-after"), Some("1"));
+    drop(second);
+    wait::until("one left", wait::SOON, || door.get("/own").status == 204);
+    cluster["a"].lets_go();
+    first.hears().is(200);
 }

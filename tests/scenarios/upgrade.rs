@@ -137,3 +137,22 @@ fn a_front_door_carries_no_upgrade() {
         (None, None)
     );
 }
+
+#[test]
+fn a_tunnel_that_nobody_says_anything_in_ends_when_the_listener_says() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::SwitchesAndEchoes);
+    let door = Door::configured(&format!(
+        "workers = 1\n\
+         [listeners.edge]\nbind = \"127.0.0.1:0\"\ntunnel_idle = \"300ms\"\n\
+         [sites.live]\nlistener = \"edge\"\n\
+         [sites.live.routes.all]\npath = \"/\"\nupgrade = true\npool = \"live\"\n\
+         [pools.live]\nnodes = [\"{}\"]\n",
+        cluster["a"].addr()
+    ));
+    let mut tunnel = door.connect();
+    tunnel.asks(&upgrade()).is(101);
+    tunnel.says("something");
+    assert_eq!(tunnel.hears_bytes(9), b"something");
+    assert!(tunnel.is_closed_within(wait::SOON));
+}

@@ -180,6 +180,10 @@ impl Failure {
             Self::NoDescriptors | Self::QueueFull | Self::QueueWaitSpent => {
                 overloaded(RetryAfter::ONE_SECOND)
             }
+            Self::TooManyInFlight { status } => Row {
+                status: *status,
+                ..overloaded(RetryAfter::ONE_SECOND)
+            },
             Self::UnknownCoding => Row::new(
                 501,
                 "bad_request",
@@ -208,7 +212,8 @@ impl Failure {
             | Self::BusyThenLost { .. }
             | Self::NoDescriptors
             | Self::QueueFull
-            | Self::QueueWaitSpent => "connection_limit_reached",
+            | Self::QueueWaitSpent
+            | Self::TooManyInFlight { .. } => "connection_limit_reached",
             Self::BudgetSpentBefore { .. } => "connection_timeout",
             Self::Draining | Self::NoHealthyNode => "destination_unavailable",
             Self::Internal { .. } => "proxy_internal_error",
@@ -280,6 +285,7 @@ impl Failure {
             | Self::QueryRefused { .. }
             | Self::RangeNotSatisfiable
             | Self::RateExceeded { .. }
+            | Self::TooManyInFlight { .. }
             | Self::UnknownCoding
             | Self::Unreadable(_) => false,
         }

@@ -214,6 +214,7 @@ fn table() -> Vec<Row> {
         overloaded(Failure::QueueFull),
         overloaded(Failure::NoDescriptors),
         overloaded(Failure::QueueWaitSpent),
+        overloaded(Failure::TooManyInFlight { status: 503 }),
         (Failure::Draining, 503, "overloaded", Some("1"), None, true),
         (
             Failure::BusyThenLost { retry_after: after },
@@ -251,6 +252,12 @@ fn table() -> Vec<Row> {
             true,
         ),
     ]
+}
+
+#[test]
+fn a_full_listener_answers_with_its_own_status() {
+    let answer = Failure::TooManyInFlight { status: 429 }.answer();
+    assert_eq!((answer.status, answer.code), (429, "overloaded"));
 }
 
 #[test]

@@ -53,6 +53,7 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
         is_named: by != FoundBy::Default,
         generation: shared.generation.load(Ordering::Relaxed),
         _in_flight: site.counts.begin(),
+        counted: None,
         site: Arc::clone(site),
         client,
         watch,

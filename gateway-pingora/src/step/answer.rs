@@ -18,9 +18,6 @@ use crate::fields::{accepts_html, answer_head, carried};
 use crate::ids::REQUEST_ID;
 use crate::made::Made;
 
-/// How long a tunnel may be silent.
-const TUNNEL_IDLE: Duration = Duration::from_secs(600);
-
 /// Reduces a node's head to what may cross, and adds what is ours.
 ///
 /// # Errors
@@ -47,7 +44,8 @@ pub(crate) fn head(
     admitted.dress(&mut fields);
     if response.status == StatusCode::SWITCHING_PROTOCOLS {
         admitted.client.tunnel();
-        admitted.watch.silence(TUNNEL_IDLE, clock::now());
+        let idle = admitted.client.listening.settings().tunnel_idle;
+        admitted.watch.silence(idle, clock::now());
         fields.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         if let Some(protocol) = response.headers.get(UPGRADE) {
             fields.insert(UPGRADE, protocol.clone());
@@ -140,9 +138,10 @@ pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) ->
     ctx.failure = Some(failure.clone());
     session.set_keepalive(None);
     let is_http2 = session.is_http2();
-    let begun = session
-        .response_written()
-        .filter(|head| !head.status.is_informational());
+    let written = session.response_written();
+    // Inside a tunnel there is nothing to tell: it ends.
+    let is_tunnel = written.is_some_and(|head| head.status == StatusCode::SWITCHING_PROTOCOLS);
+    let begun = written.filter(|head| !head.status.is_informational());
     if let Some(head) = begun {
         let is_told_by_end = ![CONTENT_LENGTH, TRANSFER_ENCODING]
             .iter()
@@ -154,7 +153,7 @@ pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) ->
         {
             admitted.client.reset();
         }
-    } else if failure != Failure::ClientGone {
+    } else if failure != Failure::ClientGone && !is_tunnel {
         let _ = write(session, ctx, &failure).await;
     }
     FailToProxy {

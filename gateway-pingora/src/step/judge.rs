@@ -116,7 +116,7 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
         .as_ref()
         .filter(|admitted| admitted.watch.is_set())
     {
-        admitted.watch.silence(routed.pool.pool.answer_gap, now);
+        admitted.watch.silence(routed.answer_gap, now);
     }
     Ok(())
 }
@@ -217,7 +217,7 @@ fn unanswered(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> (
 
 /// The answer had begun.
 fn lost(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> Failure {
-    let stalled = || Failure::AnswerStalled(attempt.asked(), routed.pool.pool.answer_gap);
+    let stalled = || Failure::AnswerStalled(attempt.asked(), routed.answer_gap);
     match translate::broken(error) {
         Broken::Client if is_past(ctx) => stalled(),
         Broken::Client | Broken::ClientSlow => Failure::ClientGone,

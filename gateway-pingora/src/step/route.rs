@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use gateway_config::Endpoint;
@@ -14,6 +15,7 @@ use gateway_core::failure::Failure;
 use gateway_core::retry::Tries;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
 use crate::affinity;
@@ -21,6 +23,7 @@ use crate::ctx::{Admitted, Ctx, Routed};
 use crate::fields::authority;
 use crate::folder::Folder;
 use crate::made::Made;
+use crate::pools::LivePool;
 
 /// What is served of HTTP's methods, where a site does not hide what it has.
 const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -84,27 +87,41 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
     }
 
     let pool = route.pool.as_ref().ok_or(Failure::NoSuchRoute)?;
+    let client = admitted.origin.client;
+    let balance = &pool.pool.balance;
+    ctx.asked.hints.key = affinity::of(balance, &request.headers, client, &matched.path_and_query);
+    let routed = routed(request, pool, matched, ctx.started);
+    // Above whatever else the request waits for.
+    admitted.watch.never_after(routed.end);
+    ctx.routed = Some(routed);
+    Ok(Taken::ByPool)
+}
+
+/// A request that goes to a node of this pool.
+fn routed(
+    request: &RequestHeader,
+    pool: &Arc<LivePool>,
+    matched: Matched<'_>,
+    started: Instant,
+) -> Routed {
     let route = matched.route;
-    ctx.asked.hints.key = affinity::of(
-        &pool.pool.balance,
-        &request.headers,
-        admitted.origin.client,
-        &matched.path_and_query,
-    );
-    ctx.routed = Some(Routed {
-        pool: Arc::clone(pool),
-        path_and_query: matched.path_and_query,
-        tries: Tries::new(
-            route,
-            is_safe(&request.method, &request.headers, route),
-            &pool.pool,
-        ),
+    let is_safe = is_safe(&request.method, &request.headers, route);
+    Routed {
+        tries: Tries::new(route, is_safe, &pool.pool),
         upgrade: route.upgrade,
         body: route.body,
         // Counted from the head for a body that is passed on; `body` starts it again otherwise.
-        budget: Budget::new(ctx.started, route.budget),
-    });
-    Ok(Taken::ByPool)
+        budget: Budget::new(
+            started,
+            route
+                .total
+                .map_or(route.budget, |all| all.min(route.budget)),
+        ),
+        answer_gap: route.answer_gap.unwrap_or(pool.pool.answer_gap),
+        end: route.total.map(|all| started + all),
+        path_and_query: matched.path_and_query,
+        pool: Arc::clone(pool),
+    }
 }
 
 /// Whether a request may be sent again after it was sent: its method is safe (RFC 9110 §9.2.1), and it

@@ -17,15 +17,22 @@ use crate::gate::head::{self, HeadFault};
 ///
 /// # Errors
 /// [`Failure::LineTooLong`], [`Failure::FieldsTooLarge`], [`Failure::Malformed`];
-/// [`Failure::Misdirected`], [`Failure::NotLetIn`], [`Failure::RateExceeded`].
-pub(crate) fn run(session: &Session, ctx: &Ctx) -> Result<(), Failure> {
-    let Some(admitted) = &ctx.admitted else {
+/// [`Failure::TooManyInFlight`], [`Failure::Misdirected`], [`Failure::NotLetIn`],
+/// [`Failure::RateExceeded`].
+pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<(), Failure> {
+    let Some(admitted) = &mut ctx.admitted else {
         return Err(Failure::NoSuchRoute);
     };
     let request = session.req_header();
     if request.version == Version::HTTP_2 {
         keeps_limits(admitted, request)?;
         is_addressed(request)?;
+    }
+    let listening = &admitted.client.listening;
+    if let Some(bound) = &listening.settings().in_flight {
+        let status = bound.when_full;
+        let counted = listening.begin_request(bound.max);
+        admitted.counted = Some(counted.ok_or(Failure::TooManyInFlight { status })?);
     }
     let site = &admitted.site.site;
     if site.name.is_empty() {

@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use gateway_config::model::{Body, ForwardedFor, HostSent};
+use gateway_config::model::{Body, ForwardedFor, HostSent, NodeHost};
 use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
 use http::header::{
@@ -69,7 +69,7 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     let (admitted, routed) = (ctx.admitted()?, ctx.routed()?);
     let client = session.req_header();
     let mut fields = HeaderMap::with_capacity(16);
-    fields.insert(HOST, host(client, ctx.attempt.as_ref(), admitted)?);
+    fields.insert(HOST, host(client, ctx.attempt.as_ref(), admitted, routed)?);
     let listed = admitted.site.request_fields.as_deref();
     let is_believed = admitted.origin.is_trusted;
     let listener = admitted.client.listening.settings();
@@ -156,7 +156,7 @@ fn begin_to_wait(ctx: &mut Ctx) {
     let reached = ctx.attempt.as_ref().map(|attempt| attempt.reached);
     match reached {
         // The answer had begun before: it goes on for as long as it moves.
-        Some(Reached::Answered) => admitted.watch.silence(routed.pool.pool.answer_gap, now),
+        Some(Reached::Answered) => admitted.watch.silence(routed.answer_gap, now),
         _ => admitted.watch.until(now + routed.budget.length()),
     }
 }
@@ -194,14 +194,19 @@ fn host(
     client: &RequestHeader,
     attempt: Option<&Attempt>,
     admitted: &Admitted,
+    routed: &Routed,
 ) -> Result<HeaderValue> {
-    let site = &admitted.site.site;
-    let made = match (site.host, client.headers.get(HOST), authority(client)) {
-        (HostSent::Client, Some(host), _) => return Ok(host.clone()),
-        (HostSent::Node, _, _) | (HostSent::Client, None, "") => {
-            attempt.map_or("", |attempt| attempt.slot.node().addr())
+    let is_clients = match (&routed.pool.pool.host, admitted.site.site.host) {
+        (Some(NodeHost::Literal(host)), _) => {
+            return HeaderValue::from_str(host).or_err(FAULT, "the host");
         }
-        (HostSent::Client, None, authority) => authority,
+        (Some(NodeHost::Client), _) | (None, HostSent::Client) => true,
+        (Some(NodeHost::Node), _) | (None, HostSent::Node) => false,
+    };
+    let made = match (client.headers.get(HOST), authority(client)) {
+        (Some(host), _) if is_clients => return Ok(host.clone()),
+        (None, authority) if is_clients && !authority.is_empty() => authority,
+        _ => attempt.map_or("", |attempt| attempt.slot.node().addr()),
     };
     HeaderValue::from_str(made).or_err(FAULT, "the host")
 }
