@@ -1,7 +1,5 @@
 //! Pools of an edge: how their nodes are asked, chosen, bounded, and left alone.
 
-use std::time::Duration;
-
 use gateway_tests::certs::Authority;
 use gateway_tests::client::Conversation;
 use gateway_tests::gateway::Door;
