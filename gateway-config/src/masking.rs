@@ -136,13 +136,18 @@ fn login_with_gaps(line: &str) -> Option<Range<usize>> {
 /// The values of names in a word that sound as if secrets stood under them: `?token=…&`.
 fn named(word: &str) -> impl Iterator<Item = Range<usize>> {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    // What stands inside of a value has been found with it.
+    let mut from = 0;
     word.match_indices('=').filter_map(move |(at, _)| {
-        let before = word.get(..at)?;
+        let before = word.get(from..at)?;
         let name = before.rsplit(|c| !is_name(c)).next()?;
+        if !is_secret_name(name) {
+            return None;
+        }
         let value = word.get(at + 1..)?;
         let end = value.find(|c: char| c.is_whitespace() || "&\"'`;".contains(c));
-        let end = end.unwrap_or(value.len());
-        (end > 0 && is_secret_name(name)).then_some(at + 1..at + 1 + end)
+        from = at + 1 + end.unwrap_or(value.len());
+        (from > at + 1).then_some(at + 1..from)
     })
 }
 
@@ -206,6 +211,7 @@ pub(crate) fn logins_in_toml(text: &str) -> Vec<Range<usize>> {
     };
     // What stands outside of texts and has no gap in it.
     let mut bare = 0..0;
+    let mut looked_at = 0;
     let mut is_text_before = false;
     let source = Source::new(text);
     for token in source.lex() {
@@ -229,8 +235,11 @@ pub(crate) fn logins_in_toml(text: &str) -> Vec<Range<usize>> {
                 found.extend(look(std::mem::replace(&mut bare, span.end..span.end)));
             }
             TokenKind::Atom if is_text_before => {
-                // A quote in a password has ended the text.
-                found.extend(up_to_at(text, span.start));
+                // A quote in a password has ended the text; what is behind it in its line as well.
+                if span.start >= looked_at {
+                    found.extend(up_to_at(text, span.start));
+                    looked_at = find(text, span.start, "\n").unwrap_or(text.len());
+                }
                 bare.end = span.end;
             }
             _ => bare.end = span.end,
@@ -272,10 +281,16 @@ fn inside(text: &str, span: Range<usize>) -> Range<usize> {
     start..start.max(span.start + written.trim_end_matches(quotes).len())
 }
 
+/// Longest word in which a login is looked for, in bytes; of a longer one all is taken for it.
+const LONGEST_WORD: usize = 64 * 1024;
+
 /// From the first login of a word to the `@` of the last.
 fn login(word: &str) -> Option<Range<usize>> {
     let last = word.rfind('@')?;
     let begin = word.len() - word.trim_start_matches(OPENING).len();
+    if word.len() > LONGEST_WORD {
+        return Some(begin.min(last)..last);
+    }
     let mut all: Option<Range<usize>> = None;
     let mut start = begin;
     for part in word.get(begin..)?.split('/') {
@@ -364,20 +379,31 @@ pub(crate) fn without_keys(mut text: String) -> String {
     let mut from = 0;
     while let Some(begin) = find(&text, from, "-----BEGIN ") {
         let line = text.get(begin..).and_then(|rest| rest.lines().next());
-        let Some(marker) = line.and_then(|line| line.find(KEY_BEGINS)) else {
-            from = begin + 1;
+        let line = line.unwrap_or_default();
+        let Some(marker) = line.find(KEY_BEGINS) else {
+            from = begin + line.len();
             continue;
         };
         let start = begin + marker + KEY_BEGINS.len();
         // Neither of them stands inside a key, so the text behind one without an end is left alone.
-        let ends = ["-----END", "\"", "'"];
-        let ends = ends.iter().filter_map(|end| find(&text, start, end));
-        let end = ends.min().unwrap_or(text.len());
+        let rest = text.get(start..).unwrap_or_default();
+        let end = key_end(rest).map_or(text.len(), |end| start + end);
         let masked = text.get(start..end).map(stars).unwrap_or_default();
         text.replace_range(start..end, &masked);
         from = end;
     }
     text
+}
+
+/// Where what may be a key ends: at its last line, or with the text it stands in.
+fn key_end(text: &str) -> Option<usize> {
+    let ends = |(at, c): &(usize, char)| match c {
+        '-' => text
+            .get(*at..)
+            .is_some_and(|rest| rest.starts_with("-----END")),
+        c => matches!(c, '"' | '\''),
+    };
+    text.char_indices().find(ends).map(|(at, _)| at)
 }
 
 fn find(text: &str, from: usize, what: &str) -> Option<usize> {
