@@ -260,6 +260,15 @@ mod tests {
         let codes: Vec<String> = found.iter().map(|one| one.code.to_string()).collect();
         // What a pool without a probe asks for has not been written.
         assert_eq!(codes, ["G0317", "G0104"], "{found:#?}");
+        // What was taken out was not written either.
+        let text = "[listeners.web]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = \"web\"\n\
+                    pool = \"p\"\n[pools.p]\nnodes = [\"10.0.0.1:80\"]\nprobe = [1]\n";
+        let id = sources.add("wrong.toml", text.to_owned());
+        let found = crate::load_sources_for(&[id], &[], &mut sources).unwrap_err();
+        assert!(
+            !found.iter().any(|one| one.title.contains("probe` is not")),
+            "{found:#?}"
+        );
     }
 
     #[test]

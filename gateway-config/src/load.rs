@@ -150,11 +150,12 @@ fn load_texts(
     }
     if findings.refuse() {
         let read = (&origin, &*sources);
-        for found in served
-            .into_iter()
-            .flat_map(|served| capability::unserved_as_written(&model, served, read))
-        {
-            findings.push(found);
+        let of_engine = |served| capability::unserved_as_written(&model, served, read);
+        for found in served.into_iter().flat_map(of_engine) {
+            let place = found.labels.first().map(|label| &label.place);
+            if !place.is_some_and(|place| walked.taken.contains(place)) {
+                findings.push(found);
+            }
         }
         return Err(findings.into_sorted());
     }
@@ -206,12 +207,18 @@ fn unreadable(path: &Path, why: &io::Error) -> Diagnostic {
 /// Shows where a file is no text; nothing else in it is read, and what may be a secret is hidden.
 fn not_text(found: Diagnostic, why: &io::Error, sources: &mut Sources) -> Diagnostic {
     let wrong = why.get_ref().and_then(|why| why.downcast_ref::<NotText>());
-    let Some(NotText { place, .. }) = wrong else {
+    let Some(NotText { place, is, .. }) = wrong else {
         return found;
     };
     let text = sources.written(place.source).to_owned();
     secrets::hide_in_broken(sources, place.source, &text);
-    found.at(place, "no character begins with this byte")
+    found.at(
+        place,
+        match is {
+            Some(_) => "each character takes several bytes",
+            None => "no character begins with this byte",
+        },
+    )
 }
 
 fn newer_toml(id: SourceId, text: &str, sources: &Sources, findings: &mut Findings) {

@@ -31,6 +31,8 @@ pub(crate) struct Walked {
     pub(crate) doubts: Doubts,
     /// Where values stand that are shown to nobody, also in a text that is refused.
     pub(crate) secrets: Vec<Place>,
+    /// Where the names of settings stand that were taken out, as they are not sound.
+    pub(crate) taken: Vec<Place>,
 }
 
 /// Walks a configuration, and gives settings that were renamed their name.
@@ -60,6 +62,7 @@ pub(crate) fn walk(
         meant: BTreeSet::new(),
         is_any_meant: false,
         secrets: Vec::new(),
+        taken: Vec::new(),
     };
     walk.table(root, "", "");
     let doubted = Doubted {
@@ -74,6 +77,7 @@ pub(crate) fn walk(
     Walked {
         doubts,
         secrets: walk.secrets,
+        taken: walk.taken,
     }
 }
 
@@ -91,6 +95,7 @@ struct Walk<'a> {
     /// Whether a table that holds names is none, so that anything may be meant.
     is_any_meant: bool,
     secrets: Vec<Place>,
+    taken: Vec<Place>,
 }
 
 impl Walk<'_> {
@@ -113,7 +118,6 @@ impl Walk<'_> {
                     if let (DeValue::Table(inner), true) = (value.get_ref(), shown.is_empty()) {
                         let names = inner.keys().map(|name| name.get_ref().to_string());
                         walk.meant.extend(names);
-                        walk.meant.insert(name.to_owned());
                     }
                     walk.unknown((key, value.get_ref()), pattern, shown)
                 }
@@ -131,6 +135,7 @@ impl Walk<'_> {
         for (key, value) in table.iter_mut() {
             self.within.push(key.get_ref().to_string());
             if !is_sound(self, key, value) {
+                self.taken.push(self.place(key));
                 wrong.push(key.clone());
             }
             self.within.pop();

@@ -99,7 +99,7 @@ pub(crate) struct NotText {
     pub(crate) place: Place,
     line: usize,
     /// What it is instead, where that is clear; then none of it is shown.
-    is: Option<&'static str>,
+    pub(crate) is: Option<&'static str>,
 }
 
 impl fmt::Display for NotText {

@@ -233,6 +233,12 @@ fn what_is_unknown_hides_nothing_that_it_cannot_explain() {
             format!("{good}{other}[pool.p]\n[pools.r]\nnodes = [\"127.0.0.1:2\"]\n"),
             &["G0002", "G0104", "G0304"],
         ),
+        ("no listener", "listeners.a = 1\n".to_owned(), &["G0003"]),
+        (
+            "nothing but what is unknown",
+            "a = 1\n".to_owned(),
+            &["G0002"],
+        ),
         ("no table", format!("{good}[pools]\np = 1\n"), &["G0003"]),
         (
             "no tables",

@@ -53,7 +53,7 @@ mod view;
 mod worker;
 
 pub use capability::CAPABILITIES;
-pub use certificates::check_certificates;
+pub use certificates::{check_certificates, check_names};
 pub use engine::{Engine, Options, Prepared};
 pub use exposition::{Exposition, Kind};
 pub use fault::Fault;

@@ -53,6 +53,7 @@ impl Context<'_> {
             let text = leaf.get_ref().as_str();
             let is_name = setting.path == s::SITE_HOST.path
                 && names::closest(text, words.iter().copied()).is_none()
+                && text.contains('.')
                 && value::is_site_host(text);
             found.cure(match is_name {
                 true => {

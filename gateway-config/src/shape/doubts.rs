@@ -22,6 +22,8 @@ use crate::source::{Origin, Place, SourceId, Sources};
 pub(crate) struct Doubts {
     /// Whether anything is.
     is_any: bool,
+    /// Whether something at the top is.
+    is_at_top: bool,
     /// Whether anything may have been meant to be defined that nobody could read.
     of_tables: bool,
     /// What was meant to be defined, by its name, where it is not known as what.
@@ -51,6 +53,7 @@ impl Doubts {
     pub(super) fn new(doubted: Doubted<'_>, sources: &Sources, origin: &Origin) -> Self {
         let mut doubts = Self {
             is_any: !doubted.ways.is_empty(),
+            is_at_top: doubted.ways.iter().any(|way| way.len() == 1),
             meant: doubted.meant,
             ..Self::default()
         };
@@ -106,8 +109,15 @@ impl Doubts {
             || (OF_ITSELF.contains(&found.code) && !is_certain && is_in(&self.own))
             || (OF_SITES.contains(&found.code) && is_in(&self.routes))
             || (OF_OTHERS.contains(&found.code) && self.is_any)
-            || (found.code == codes::NOTHING_SERVED && (self.of_tables || !self.meant.is_empty()))
+            || (found.code == codes::NOTHING_SERVED && self.may_define())
             || (found.code == codes::UNDEFINED && (self.of_tables || is_meant()))
+    }
+}
+
+impl Doubts {
+    /// Whether something may have been meant to be defined.
+    fn may_define(&self) -> bool {
+        self.of_tables || self.is_at_top || !self.meant.is_empty()
     }
 }
 
