@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::model::Model;
 use crate::origins::Origins;
 use crate::snapshot::Loaded;
-use crate::source::Sources;
+use crate::source::{Origin, Sources};
 
 mod needs;
 
@@ -128,17 +128,23 @@ pub fn needs(model: &Model) -> Vec<Need> {
     needs::of(model)
 }
 
+/// What of a setting an engine does not execute, for pages and editors; `None`: it executes all.
+#[must_use]
+pub fn unserved_of(path: &str, served: &[Capability]) -> Option<String> {
+    let rows = needs::rows();
+    let missing = rows
+        .iter()
+        .filter(|(setting, capability)| *setting == path && !served.contains(capability));
+    let what: Vec<&str> = missing.map(|(_, capability)| capability.what()).collect();
+    (!what.is_empty()).then(|| format!("Not served yet: {}.", what.join("; ")))
+}
+
 /// A finding for each setting that asks for something that is not among what an engine executes.
 ///
 /// Places are those of the files the configuration was read from, as far as the setting is in them.
 #[must_use]
 pub fn unserved(loaded: &Loaded, served: &[Capability], sources: &Sources) -> Vec<Diagnostic> {
-    let mut missing: Vec<Need> = needs(loaded.snapshot.model())
-        .into_iter()
-        .filter(|need| !served.contains(&need.capability))
-        .collect();
-    missing.sort_by(|a, b| a.path.cmp(&b.path));
-    missing.dedup_by(|a, b| a.path == b.path);
+    let missing = missing(loaded.snapshot.model(), served);
     if missing.is_empty() {
         return Vec::new();
     }
@@ -147,6 +153,35 @@ pub fn unserved(loaded: &Loaded, served: &[Capability], sources: &Sources) -> Ve
     let mut found: Vec<Diagnostic> = told.collect();
     Diagnostic::sort(&mut found);
     found
+}
+
+/// The same of a model that is refused: of what was written only, since what it is by default may
+/// have been meant otherwise.
+pub(crate) fn unserved_as_written(
+    model: &Model,
+    served: &[Capability],
+    (origin, sources): (&Origin, &Sources),
+) -> Vec<Diagnostic> {
+    let missing = missing(model, served);
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let origins = Origins::read(origin, sources);
+    let written = missing
+        .iter()
+        .filter(|need| origins.place(&need.path).is_some());
+    written.map(|need| told(need, &origins)).collect()
+}
+
+/// What a model needs and an engine does not execute, each once, by its path.
+fn missing(model: &Model, served: &[Capability]) -> Vec<Need> {
+    let mut missing: Vec<Need> = needs(model)
+        .into_iter()
+        .filter(|need| !served.contains(&need.capability))
+        .collect();
+    missing.sort_by(|a, b| a.path.cmp(&b.path));
+    missing.dedup_by(|a, b| a.path == b.path);
+    missing
 }
 
 /// The finding about a need that is not met. Where the setting was not written, what it stands in is
@@ -216,6 +251,49 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_executed_is_told_with_whatever_else_refuses() {
+        let mut sources = Sources::default();
+        let text = "[listeners.web]\nbind = \"127.0.0.1:80\"\n\
+                    [sites.shop]\nlistener = \"web\"\nhosts = [\"shop.example\"]\npool = \"q\"\n\
+                    [pools.p]\nnodes = [\"10.0.0.1:80\"]\n";
+        let id = sources.add("gateway.toml", text.to_owned());
+        let found = crate::load_sources_for(&[id], &[], &mut sources).unwrap_err();
+        let codes: Vec<String> = found.iter().map(|one| one.code.to_string()).collect();
+        // What a pool without a probe asks for has not been written.
+        assert_eq!(codes, ["G0317", "G0104"], "{found:#?}");
+        // What was taken out was not written either.
+        let text = "[listeners.web]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = \"web\"\n\
+                    pool = \"p\"\n[pools.p]\nnodes = [\"10.0.0.1:80\"]\nprobe = [1]\n";
+        let id = sources.add("wrong.toml", text.to_owned());
+        let found = crate::load_sources_for(&[id], &[], &mut sources).unwrap_err();
+        assert!(
+            !found.iter().any(|one| one.title.contains("probe` is not")),
+            "{found:#?}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_served_of_a_setting_can_be_told_without_a_configuration() {
+        let of = |path: &str| unserved_of(path, &[]);
+        assert_eq!(
+            of("sites.*.hsts").unwrap(),
+            "Not served yet: `Strict-Transport-Security`."
+        );
+        assert!(of("sites.*.routes.*.redirect").is_some());
+        assert!(of("pools.*.probe").unwrap().contains("; "));
+        assert_eq!(of("sites.*.segments"), None);
+        assert_eq!(unserved_of("sites.*.hsts", &[Capability::Hsts]), None);
+        // Whatever a configuration can be refused for is among them.
+        let mut sources = Sources::default();
+        let text = include_str!("../../tests/config/unserved.toml");
+        let id = sources.add("gateway.toml", text.to_owned());
+        let loaded = load_source(id, &mut sources).unwrap();
+        let asked = needs(loaded.snapshot.model());
+        let all: Vec<Capability> = needs::rows().iter().map(|(_, one)| *one).collect();
+        assert!(asked.iter().all(|need| all.contains(&need.capability)));
+    }
+
+    #[test]
     fn whatever_is_told_has_a_place_and_a_cure() {
         for text in [
             include_str!("../../tests/config/unserved.toml"),
@@ -248,12 +326,12 @@ mod tests {
         assert!(told(&all).is_empty());
         let some: Vec<Capability> = all
             .into_iter()
-            .filter(|one| *one != Capability::Hsts)
+            .filter(|one| *one != Capability::H2c)
             .collect();
         assert_eq!(
             told(&some),
             [
-                "gateway.toml:8:1: error[G0317]: `sites.shop.hsts` is not executed by this data plane"
+                "gateway.toml:3:1: error[G0317]: `listeners.web.h2c` is not executed by this data plane"
             ]
         );
     }

@@ -7,12 +7,14 @@
 //! Called by [`load`](mod@crate::load) with a file whose [`shape`](crate::shape) is sound.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::files::NamedFile;
 use crate::front_door;
 use crate::model::{Listener, Model, Pool, Site};
+use crate::networks::NetworkSet;
 use crate::raw;
 use crate::settings as s;
 use crate::source::{Origin, Place, Sources};
@@ -24,6 +26,7 @@ mod context;
 mod door;
 mod hosts;
 mod listeners;
+mod literal;
 mod locations;
 mod nodes;
 mod paths;
@@ -181,7 +184,8 @@ fn sets(cx: &mut Context<'_>, file: &raw::File) -> Sets {
                 );
             }
         }
-        sets.insert(key.get_ref().clone(), all);
+        let set = NetworkSet::new(key.get_ref(), all);
+        sets.insert(key.get_ref().clone(), Arc::new(set));
     }
     sets
 }

@@ -132,6 +132,8 @@ codes! {
         "The oldest version allowed is newer than the newest one, so every handshake would fail.";
     NOT_SERVED = 317, "a setting that this data plane does not execute",
         "The setting is understood and checked, and the data plane of this build cannot do what it asks. It is refused rather than left out, because a rule that is half applied is worse than none. The help says what to write to do without it. `effective` and `diff` show such a configuration all the same.";
+    LITERAL = 318, "a text that is taken as it stands",
+        "Only a `glob` has a `*`, only a `template` and the groups of a `regex` capture, and what was captured stands in braces: `{name}`. Elsewhere `*`, `:name` and `$1` are characters like others, so a path with them takes only requests that have them too. Methods are compared as they are written (RFC 9110 section 9.1): `get` is not `GET`. It is a warning, since the text may be meant.";
     HALF_TLS = 401, "a certificate without its key, or a key without its certificate",
         "A TLS listener needs both files. With one of them the listener would have to be clear, which nobody who names a certificate wants.";
     CLEAR_LISTENER = 402, "a clear listener that other machines can reach",
@@ -178,6 +180,8 @@ codes! {
         "Clients refuse a certificate before its first and after its last day, so handshakes fail. It is a warning, because the same file is right on another day and everything else is served. The clock of this machine was asked.";
     AUTHORITY_SHOWN = 607, "an authority's certificate shown as a server's own",
         "The first certificate of the chain may sign others. Many clients refuse such a certificate when a server shows it as its own. Let it sign one for the server's names, and put that one first.";
+    NAMES_UNCOVERED = 608, "a certificate for none of a site's names",
+        "The site is served under this certificate, and none of its `hosts` is among the names in it, so every client would refuse the handshake. Often the wrong profile was named, or the file is another site's. Only the names of subject alternative names count (RFC 6125 section 6.4.4); `*.shop.example` stands for one label. It is a warning, because a certificate may be on its way.";
     NOT_BOUND = 701, "an address that cannot be listened on",
         "The system does not give this address to the process: another process has it, or the same address is asked for twice, or it is no address of this machine, or a port below 1024 needs a right that this user does not have. `ss -ltnp` shows who has it.";
 }

@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::codes::Code;
 use crate::masking;
+use crate::names::Budget;
 use crate::source::{Place, SourceId, Sources};
 
 /// Whether a finding stops the configuration from being applied.
@@ -167,6 +168,8 @@ const LONGEST: usize = 400;
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     all: Vec<Diagnostic>,
+    /// What may still be spent on what was meant.
+    pub(crate) budget: Budget,
 }
 
 impl Findings {

@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-/// A piece that is TOML 1.1 only, and why.
-pub(crate) type Newer = (Range<usize>, &'static str);
+/// A piece that is TOML 1.1 only: what it is, and what to write instead.
+pub(crate) type Newer = (Range<usize>, &'static str, &'static str);
 
 /// Everything of that kind in a text, in order.
 pub(crate) fn newer(text: &str) -> Vec<Newer> {
@@ -66,8 +66,11 @@ impl Scan<'_> {
                 let ended = self.open.pop();
                 if let (Some(comma), true) = (self.comma.take(), ended.is_some_and(|o| o.is_table))
                 {
-                    self.found
-                        .push((comma..comma + 1, "a comma behind the last value of a table"));
+                    self.found.push((
+                        comma..comma + 1,
+                        "a comma behind the last value of a table",
+                        "leave the comma out",
+                    ));
                 }
             }
             b',' => self.comma = Some(self.at),
@@ -85,8 +88,11 @@ impl Scan<'_> {
             .filter(|one| one.is_table && !one.is_told)
         {
             open.is_told = true;
-            self.found
-                .push((open.at..open.at + 1, "a table in braces over several lines"));
+            self.found.push((
+                open.at..open.at + 1,
+                "a table in braces over several lines",
+                "give the table a header of its own, or put it on one line",
+            ));
         }
     }
 
@@ -111,9 +117,13 @@ impl Scan<'_> {
                 return;
             }
             if byte == b'\\' && quote == b'"' {
-                if matches!(self.peek(1), Some(b'e' | b'x')) {
-                    self.found.push((self.at..self.at + 2, "this escape"));
-                }
+                let instead = match self.peek(1) {
+                    Some(b'e') => Some("write \\u001B"),
+                    Some(b'x') => Some("write \\u00 and the two digits"),
+                    _ => None,
+                };
+                let found = instead.map(|instead| (self.at..self.at + 2, "this escape", instead));
+                self.found.extend(found);
                 self.at += 1;
             }
             self.at += 1;
@@ -128,7 +138,7 @@ mod tests {
     fn pieces(text: &str) -> Vec<(usize, &str)> {
         newer(text)
             .into_iter()
-            .map(|(span, _)| (span.start, &text[span]))
+            .map(|(span, ..)| (span.start, &text[span]))
             .collect()
     }
 

@@ -53,6 +53,7 @@ fn written(model: &Model, mut out: Writer) -> String {
         pools::pool(&mut out, one);
     }
     process(&mut out, model);
+    out.sets();
     out.into_text()
 }
 

@@ -15,7 +15,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
-use crate::source::{Place, Placed};
+use crate::source::{Place, Placed, open_regular};
 use crate::value;
 
 /// Most bytes of a page for failures.
@@ -77,10 +77,43 @@ pub fn pairs(files: &[NamedFile]) -> impl Iterator<Item = (&NamedFile, &NamedFil
 #[must_use]
 pub fn check_files(files: &[NamedFile]) -> Vec<Diagnostic> {
     let mut findings = Findings::default();
-    for found in files.iter().filter_map(check_file) {
+    let is_swapped = |(chain, key): &(&NamedFile, &NamedFile)| is_swapped(chain, key);
+    let swapped: Vec<_> = pairs(files).filter(is_swapped).collect();
+    let is_told = |file: &&NamedFile| {
+        let is_it = |other: &NamedFile| std::ptr::eq(*file, other);
+        swapped
+            .iter()
+            .any(|(chain, key)| is_it(chain) || is_it(key))
+    };
+    for found in files
+        .iter()
+        .filter(|file| !is_told(file))
+        .filter_map(check_file)
+    {
         findings.push(found);
     }
+    for (chain, key) in swapped {
+        let title = "the files of the chain and of its key are swapped";
+        findings.push(
+            Diagnostic::error(codes::NOTHING_IN_FILE, title)
+                .at(&chain.place, "holds the private key")
+                .at(&key.place, "holds the certificate")
+                .help("name each where the other one is now"),
+        );
+    }
     findings.into_sorted()
+}
+
+/// Whether a key is where its chain should be, and the chain where the key should be.
+fn is_swapped(chain: &NamedFile, key: &NamedFile) -> bool {
+    let (Ok(of_chain), Ok(of_key)) = (read(chain), read(key)) else {
+        return false;
+    };
+    let is_key = |bytes: &[u8]| PrivateKeyDer::from_pem_slice(bytes).is_ok();
+    is_key(&of_chain)
+        && !is_key(&of_key)
+        && holds_certificates(&of_key)
+        && CertificateDer::from_pem_slice(&of_chain).is_err()
 }
 
 fn check_file(file: &NamedFile) -> Option<Diagnostic> {
@@ -107,7 +140,7 @@ type Looked = io::Result<Option<Diagnostic>>;
 fn key(file: &NamedFile) -> Looked {
     use std::os::unix::fs::PermissionsExt;
 
-    let mode = open(&file.path)?.metadata()?.permissions().mode() & 0o777;
+    let mode = open_regular(&file.path)?.metadata()?.permissions().mode() & 0o777;
     if mode & 0o077 == 0 {
         let holds_key = |bytes: &[u8]| PrivateKeyDer::from_pem_slice(bytes).is_ok();
         return pem(file, "private key", holds_key);
@@ -121,12 +154,19 @@ fn key(file: &NamedFile) -> Looked {
     ))
 }
 
-fn pem(file: &NamedFile, what: &str, holds: impl Fn(&[u8]) -> bool) -> Looked {
-    /// Largest certificate, key or CA file that is read.
-    const MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// Largest certificate, key or CA file that is read, in bytes.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
+fn read(file: &NamedFile) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(&file.path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    open_regular(&file.path)?
+        .take(MAX_BYTES)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn pem(file: &NamedFile, what: &str, holds: impl Fn(&[u8]) -> bool) -> Looked {
+    let bytes = read(file)?;
     let title = format!("{} holds no {what}", file.path.display());
     Ok((!holds(&bytes))
         .then(|| Diagnostic::error(codes::NOTHING_IN_FILE, title).at(&file.place, instead(&bytes))))
@@ -136,8 +176,9 @@ fn pem(file: &NamedFile, what: &str, holds: impl Fn(&[u8]) -> bool) -> Looked {
 fn instead(bytes: &[u8]) -> String {
     const BEGIN: &str = "-----BEGIN ";
     let text = String::from_utf8_lossy(bytes);
-    let first = text.split_once(BEGIN).map_or("", |(_, rest)| rest);
+    let (before, first) = text.split_once(BEGIN).unwrap_or_default();
     let kind = first.split("-----").next().unwrap_or_default();
+    let is_encrypted = kind == "ENCRYPTED PRIVATE KEY" || first.contains("Proc-Type: 4,ENCRYPTED");
     let is_kind = |kind: &str| {
         let is_word = |c: char| c.is_ascii_uppercase() || c == ' ' || c.is_ascii_digit();
         !kind.is_empty() && kind.len() < 40 && kind.chars().all(is_word)
@@ -145,14 +186,21 @@ fn instead(bytes: &[u8]) -> String {
     match (bytes, kind) {
         ([], _) => "the file is empty".to_owned(),
         ([0x30, ..], "") => "this is DER; the text form, PEM, is needed".to_owned(),
-        (_, "ENCRYPTED PRIVATE KEY") => "the key is encrypted, and nobody is asked".to_owned(),
+        _ if is_encrypted => "the key is encrypted, and nobody is asked".to_owned(),
+        ([0xfe, 0xff, ..] | [0xff, 0xfe, ..], _) => "this is UTF-16; PEM is plain ASCII".to_owned(),
+        _ if before.ends_with('\u{feff}') => {
+            "a byte order mark stands before `-----BEGIN`: remove it".to_owned()
+        }
+        _ if text.matches(BEGIN).count() > text.matches("-----END ").count() => {
+            "a block has no end: the file is cut off".to_owned()
+        }
         (_, kind) if is_kind(kind) => format!("no readable block of that kind; one is {kind}"),
         _ => "no readable PEM block of that kind".to_owned(),
     }
 }
 
 fn page(file: &NamedFile, most: u64) -> Looked {
-    let size = open(&file.path)?.metadata()?.len();
+    let size = open_regular(&file.path)?.metadata()?.len();
     let shown = file.path.display();
     let found = if size == 0 {
         let title = format!("{shown} is empty");
@@ -181,15 +229,11 @@ fn appendable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens what is a file and not a directory, a pipe or a device that could be waited for.
-fn open(path: &Path) -> io::Result<File> {
-    match fs::metadata(path)?.is_file() {
-        true => File::open(path),
-        false => Err(io::Error::new(ErrorKind::InvalidInput, "not a file")),
-    }
-}
-
 fn holds_certificates(bytes: &[u8]) -> bool {
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        // The block behind the mark would be passed over.
+        return false;
+    }
     let mut all = CertificateDer::pem_slice_iter(bytes).peekable();
     all.peek().is_some() && all.all(|one| one.is_ok())
 }

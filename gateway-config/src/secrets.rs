@@ -344,6 +344,47 @@ fn behind_name(line: &str) -> Option<usize> {
     })
 }
 
+/// Fields whose values are words of the protocol or names that everybody sees, and no secret. A field
+/// that may hold an address, a policy with one, or anything else is not among them.
+const HARMLESS: &[&str] = &[
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "accept-ranges",
+    "access-control-allow-credentials",
+    "access-control-allow-headers",
+    "access-control-allow-methods",
+    "access-control-expose-headers",
+    "access-control-max-age",
+    "cache-control",
+    "clear-site-data",
+    "content-disposition",
+    "content-language",
+    "content-type",
+    "cross-origin-embedder-policy",
+    "cross-origin-opener-policy",
+    "cross-origin-resource-policy",
+    "expires",
+    "origin-agent-cluster",
+    "permissions-policy",
+    "pragma",
+    "referrer-policy",
+    "strict-transport-security",
+    "vary",
+    "x-content-type-options",
+    "x-dns-prefetch-control",
+    "x-forwarded-proto",
+    "x-frame-options",
+    "x-permitted-cross-domain-policies",
+    "x-robots-tag",
+    "x-xss-protection",
+];
+
+/// Whether the values of a field can be shown also where those of others are secret.
+pub(crate) fn is_harmless_field(name: &str) -> bool {
+    HARMLESS.contains(&name.to_ascii_lowercase().as_str())
+}
+
 /// Why a text is no value of a field.
 pub(crate) fn unsendable(text: &str) -> &'static str {
     match text {

@@ -5,7 +5,7 @@
 //! file can be checked, and what its absence leads to is in [`Doubts`].
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -21,6 +21,7 @@ mod doubts;
 mod kinds;
 mod rename;
 
+use doubts::Doubted;
 pub(crate) use doubts::Doubts;
 use kinds::{describe, fits, is_leaf, takes_digits};
 
@@ -30,6 +31,8 @@ pub(crate) struct Walked {
     pub(crate) doubts: Doubts,
     /// Where values stand that are shown to nobody, also in a text that is refused.
     pub(crate) secrets: Vec<Place>,
+    /// Where the names of settings stand that were taken out, as they are not sound.
+    pub(crate) taken: Vec<Place>,
 }
 
 /// Walks a configuration, and gives settings that were renamed their name.
@@ -56,12 +59,25 @@ pub(crate) fn walk(
         findings,
         within: Vec::new(),
         doubted: Vec::new(),
+        meant: BTreeSet::new(),
+        is_any_meant: false,
         secrets: Vec::new(),
+        taken: Vec::new(),
     };
     walk.table(root, "", "");
+    let doubted = Doubted {
+        root,
+        ways: &walk.doubted,
+        meant: walk.meant,
+    };
+    let mut doubts = Doubts::new(doubted, sources, origin);
+    if walk.is_any_meant {
+        doubts.doubt_tables();
+    }
     Walked {
-        doubts: Doubts::new(&walk.doubted, root, sources, origin),
+        doubts,
         secrets: walk.secrets,
+        taken: walk.taken,
     }
 }
 
@@ -74,7 +90,12 @@ struct Walk<'a> {
     within: Vec<String>,
     /// The ways to what was unknown or of a wrong kind.
     doubted: Vec<Vec<String>>,
+    /// The names of what was meant to be defined: under a table that is unknown, or as no table.
+    meant: BTreeSet<String>,
+    /// Whether a table that holds names is none, so that anything may be meant.
+    is_any_meant: bool,
     secrets: Vec<Place>,
+    taken: Vec<Place>,
 }
 
 impl Walk<'_> {
@@ -94,7 +115,11 @@ impl Walk<'_> {
                     if may_be || has_table(value.get_ref()) {
                         walk.hide(value);
                     }
-                    walk.unknown(key, pattern, shown)
+                    if let (DeValue::Table(inner), true) = (value.get_ref(), shown.is_empty()) {
+                        let names = inner.keys().map(|name| name.get_ref().to_string());
+                        walk.meant.extend(names);
+                    }
+                    walk.unknown((key, value.get_ref()), pattern, shown)
                 }
             }
         });
@@ -110,6 +135,7 @@ impl Walk<'_> {
         for (key, value) in table.iter_mut() {
             self.within.push(key.get_ref().to_string());
             if !is_sound(self, key, value) {
+                self.taken.push(self.place(key));
                 wrong.push(key.clone());
             }
             self.within.pop();
@@ -236,6 +262,7 @@ impl Walk<'_> {
             }
             (kind, _) => {
                 let (takes, example) = describe(kind);
+                self.is_any_meant |= matches!(kind, Kind::Tables) && self.within.len() == 1;
                 let example = match kind {
                     Kind::Tables => format!("[{shown}.NAME] with its settings below"),
                     _ => example.to_owned(),
@@ -259,7 +286,7 @@ impl Walk<'_> {
                 _ => {
                     if walk.within.len() == 2 {
                         // It is taken out, and may be what others refer to.
-                        walk.doubted.push(Vec::new());
+                        walk.meant.insert(name.get_ref().to_string());
                     }
                     let example = format!("[{shown}] with its settings below");
                     walk.wrong(one, &shown, "a table", &example, setting)
@@ -338,7 +365,12 @@ impl Walk<'_> {
         false
     }
 
-    fn unknown(&mut self, key: &Key<'_>, pattern: &str, shown: &str) -> bool {
+    fn unknown(
+        &mut self,
+        (key, value): (&Key<'_>, &DeValue<'_>),
+        pattern: &str,
+        shown: &str,
+    ) -> bool {
         let name: &str = key.get_ref();
         let may_be = secrets::may_be_unknown(pattern, name);
         let alone = may_be.then(|| secrets::name_alone(name));
@@ -356,6 +388,15 @@ impl Walk<'_> {
         let at_top = self.children.get("").and_then(|all| all.get(name));
         let legal = self.children.get(pattern).into_iter().flatten();
         found.cure(match at_top.map(|setting| setting.kind) {
+            None if names::INCLUDES.contains(&name) => Some(names::NO_INCLUDES.to_owned()),
+            None if shown.is_empty() && name == "routes" => {
+                let first = value.as_table().and_then(|all| all.keys().next());
+                let first = first.map_or("NAME", |first| first.get_ref());
+                let first = first.escape_debug();
+                Some(format!(
+                    "a route stands in its site: [sites.NAME.routes.{first}]"
+                ))
+            }
             Some(Kind::Table | Kind::Tables) => Some(format!("[{name}] is a table of its own")),
             Some(_) => Some(format!(
                 "`{name}` stands before the first line that begins with `[`"

@@ -8,13 +8,15 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::Range;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::masking::{SEEN, is_unseen, logins_in_toml, seen, stars, without_keys};
+use rustix::fs::OFlags;
+
+use crate::masking::{is_unseen, logins_in_toml, seen, stars, without_keys};
 
 /// Largest configuration file that is read, in bytes.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -99,11 +101,16 @@ struct Source {
 pub(crate) struct NotText {
     pub(crate) place: Place,
     line: usize,
+    /// What it is instead, where that is clear; then none of it is shown.
+    pub(crate) is: Option<&'static str>,
 }
 
 impl fmt::Display for NotText {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "the file is not UTF-8 text: see line {}", self.line)
+        match self.is {
+            Some(is) => write!(out, "the file is {is}: save it as UTF-8"),
+            None => write!(out, "the file is not UTF-8 text: see line {}", self.line),
+        }
     }
 }
 
@@ -134,7 +141,9 @@ impl Sources {
         self.read(path, false)
     }
 
-    /// The same for a path that somebody gave, which may be a pipe: `check /dev/stdin`.
+    /// The same for a path that somebody gave, which may be a pipe that was handed to the process:
+    /// `check /dev/stdin`, `check <(…)`. A pipe with a name of its own waits for whoever writes, maybe
+    /// for good, and is refused.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -142,19 +151,19 @@ impl Sources {
         self.read(path, true)
     }
 
-    fn read(&mut self, path: &Path, may_be_pipe: bool) -> io::Result<SourceId> {
+    fn read(&mut self, path: &Path, is_given: bool) -> io::Result<SourceId> {
         let name = self.shown(path).display().to_string();
         if let Some(known) = self.all.iter().position(|one| one.name == name) {
             let wrong = self.all.get(known).and_then(|one| one.wrong.clone());
             return wrong.map_or(Ok(SourceId(known)), |wrong| Err(wrong.into()));
         }
-        let kind = fs::metadata(path)?.file_type();
-        if !(kind.is_file() || may_be_pipe && kind.is_fifo()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
-        }
+        let file = match is_given && is_handed_over(path) {
+            true => handed_over(path)?,
+            false => open_regular(path)?,
+        };
         // A length that is told may be another than what comes.
         let mut bytes = Vec::new();
-        let mut most = fs::File::open(path)?.take(MAX_BYTES + 1);
+        let mut most = file.take(MAX_BYTES + 1);
         if most.read_to_end(&mut bytes)? as u64 > MAX_BYTES {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
@@ -162,22 +171,32 @@ impl Sources {
             ));
         }
         let path = std::path::absolute(path)?;
+        if let Some(is) = encoding(&bytes) {
+            let id = self.push(name, path, String::new());
+            return Err(self.not_text(id, 0..0, Some(is)).into());
+        }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(self.push(name, path, text)),
             Err(wrong) => {
-                // The same up to there, and to be shown only.
+                // The same up to there, as long as the file, and to be shown only.
                 let at = wrong.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(wrong.as_bytes()).into_owned();
-                let id = self.push(name, path, text);
-                let (line, _) = self.line_column(id, at);
-                let place = self.place(id, at..at + SEEN.len_utf8());
-                let wrong = NotText { place, line };
-                if let Some(one) = self.all.get_mut(id.0) {
-                    one.wrong = Some(wrong.clone());
-                }
-                Err(wrong.into())
+                let length = wrong.utf8_error().error_len();
+                let end = length.map_or(wrong.as_bytes().len(), |length| at + length);
+                let id = self.push(name, path, repaired(wrong.as_bytes()));
+                Err(self.not_text(id, at..end, None).into())
             }
         }
+    }
+
+    /// Remembers that a text is none.
+    fn not_text(&mut self, id: SourceId, at: Range<usize>, is: Option<&'static str>) -> NotText {
+        let (line, _) = self.line_column(id, at.start);
+        let place = self.place(id, at);
+        let wrong = NotText { place, line, is };
+        if let Some(one) = self.all.get_mut(id.0) {
+            one.wrong = Some(wrong.clone());
+        }
+        wrong
     }
 
     /// A path as whoever gave the paths so far would write it.
@@ -194,6 +213,11 @@ impl Sources {
     #[must_use]
     pub fn name(&self, id: SourceId) -> &str {
         self.all.get(id.0).map_or("", |one| one.name.as_str())
+    }
+
+    /// Where the text lies; for one that is no file, what it is called.
+    pub(crate) fn path(&self, id: SourceId) -> &Path {
+        self.all.get(id.0).map_or(Path::new(""), |one| &one.path)
     }
 
     /// The text as it may be shown: of the same length, with secrets masked.
@@ -313,6 +337,72 @@ fn without_mark(line: usize, before: &str) -> &str {
     bare.unwrap_or(before)
 }
 
+/// What bytes are that are text and not UTF-8, by a mark before them or by what their zeros are
+/// between.
+fn encoding(bytes: &[u8]) -> Option<&'static str> {
+    /// How much tells: no other text has a zero in it, and certainly not at each second place.
+    const BEGIN: usize = 16;
+
+    let begin = bytes.get(..BEGIN.min(bytes.len())).unwrap_or_default();
+    let is_all = |width: usize, is_it: fn(&[u8]) -> bool| {
+        begin.len() >= 8 && begin.chunks_exact(width).all(is_it)
+    };
+    let is_32 = is_all(4, |c| matches!(c, [1..=255, 0, 0, 0] | [0, 0, 0, 1..=255]));
+    let is_16 =
+        is_all(2, |c| matches!(c, [1..=255, 0])) || is_all(2, |c| matches!(c, [0, 1..=255]));
+    match bytes {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
+        _ if is_32 => Some("UTF-32"),
+        _ if is_16 => Some("UTF-16"),
+        _ => None,
+    }
+}
+
+/// A text of the same length, with a `?` for each byte that is of no character.
+fn repaired(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    text
+}
+
+/// Opens what is a regular file, and nothing else; waits for nobody.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    // Some devices do something as soon as they are opened.
+    if !fs::metadata(path)?.is_file() {
+        return Err(not_a_file());
+    }
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    // It may be another one by now.
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(not_a_file()),
+    }
+}
+
+/// Whether a path stands for something that was open when the process began.
+fn is_handed_over(path: &Path) -> bool {
+    let folders = ["/dev/fd", "/proc/self/fd"];
+    path == Path::new("/dev/stdin") || folders.iter().any(|folder| path.starts_with(folder))
+}
+
+fn handed_over(path: &Path) -> io::Result<File> {
+    let kind = fs::metadata(path)?.file_type();
+    match kind.is_file() || kind.is_fifo() {
+        true => File::open(path),
+        false => Err(not_a_file()),
+    }
+}
+
+fn not_a_file() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a file")
+}
+
 /// A text of the same length in which every character can be seen.
 fn without_unseen(text: &str) -> String {
     let drawn = |(at, c): (usize, char)| match is_unseen(c) && at > 0 {
@@ -346,6 +436,45 @@ mod tests {
             span: 0..4,
         });
         assert_eq!(sources.text(id), "\"***");
+    }
+
+    #[test]
+    fn places_in_what_is_no_text_count_its_bytes() {
+        assert_eq!(repaired(b"a\xff\xe2\x82b\xc3\xa9"), "a???b\u{e9}");
+        let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let utf16_big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let utf32 = |text: &str| {
+            text.chars()
+                .flat_map(|c| u32::from(c).to_be_bytes())
+                .collect()
+        };
+        for (bytes, is) in [
+            (utf16("[listeners.a]"), Some("UTF-16")),
+            (utf16_big("[listeners.a]"), Some("UTF-16")),
+            (utf16("\u{feff}\u{e9}"), Some("UTF-16")),
+            (utf16_big("\u{feff}a"), Some("UTF-16")),
+            (utf32("[listeners.a]"), Some("UTF-32")),
+            (utf32("\u{feff}a"), Some("UTF-32")),
+            (b"[listeners.a]".to_vec(), None),
+            (b"[a]\0\0\0\0\0\0".to_vec(), None),
+            (b"a".to_vec(), None),
+        ] {
+            assert_eq!(encoding(&bytes), is, "{bytes:?}");
+        }
+        let file = std::env::temp_dir().join(format!("gateway-bytes-{}.toml", std::process::id()));
+        for (bytes, at, said) in [
+            (&b"a = 1\n# \xe2\x82 \xff"[..], 8..10, "see line 2"),
+            (&b"a = 1\n# \xe2\x82"[..], 8..10, "see line 2"),
+            (&b"\xff\xfea\0"[..], 0..0, "UTF-16: save it as UTF-8"),
+        ] {
+            fs::write(&file, bytes).unwrap();
+            let mut sources = Sources::default();
+            let wrong = sources.open(&file).unwrap_err();
+            let wrong = wrong.get_ref().unwrap().downcast_ref::<NotText>().unwrap();
+            assert_eq!(wrong.place.span, at);
+            assert!(wrong.to_string().contains(said), "{wrong}");
+        }
+        fs::remove_file(&file).unwrap();
     }
 
     #[test]

@@ -12,9 +12,11 @@ use toml::de::{DeTable, DeValue, Error};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::layout::Layout;
-use crate::masking::is_unseen;
 use crate::secrets;
 use crate::source::{Place, SourceId, Sources};
+
+mod cures;
+mod foreign;
 
 /// What the parser says of something that is written twice.
 const TWICE: &str = "duplicate key";
@@ -37,6 +39,10 @@ pub(crate) fn report(
     findings: &mut Findings,
 ) {
     let text = sources.written(id);
+    if let Some(found) = foreign::told(sources, id).filter(|_| !wrong.is_empty()) {
+        findings.push(found);
+        return;
+    }
     let mut told_line = None;
     let mut told_header = None;
     let mut headers = Headers::new(text);
@@ -44,26 +50,25 @@ pub(crate) fn report(
         wrong.iter().map(|one| (span(one, layout), one)).collect();
     wrong.sort_by_key(|(span, _)| span.start);
     let mut told = 0;
-    let mut last = line_at(text, 0);
+    // A line may be long, and hold many of them.
+    let mut line = line_at(text, 0);
     for (span, one) in wrong {
         if told == MOST {
             return;
         }
-        if let Some(open) = layout
-            .unclosed
-            .as_ref()
-            .filter(|open| open.start < span.start)
-        {
-            // All that stands behind it is taken for its inside.
-            findings.push(unclosed(sources, &sources.place(id, open.clone())));
+        let place = sources.place(id, span.clone());
+        if !(line.start..=line.end).contains(&place.span.start) {
+            line = line_at(text, place.span.start);
+        }
+        let is_behind = |open: &&Range<usize>| open.start < span.start;
+        if let Some(open) = layout.unclosed.as_ref().filter(is_behind) {
+            // All that stands behind it is taken for its inside; also a quote that was left out.
+            findings.push(match text.get(line.clone()).and_then(cures::unended) {
+                Some(_) => unreadable(sources, one.message(), &place, line),
+                None => unclosed(sources, &sources.place(id, open.clone())),
+            });
             return;
         }
-        let place = sources.place(id, span);
-        // A line of many mistakes is measured once.
-        if !(last.start..=last.end).contains(&place.span.start) {
-            last = line_at(text, place.span.start);
-        }
-        let line = last.clone();
         if one.message() == TWICE {
             let (header, first) = headers.of(&line);
             let first = if header == line {
@@ -77,7 +82,7 @@ pub(crate) fn report(
             findings.push(twice(sources, &header, &place, first));
             told += 1;
         } else if told_line.replace(line.start) != Some(line.start) {
-            findings.push(unreadable(sources, one.message(), &place, line));
+            findings.push(unreadable(sources, one.message(), &place, line.clone()));
             told += 1;
         }
     }
@@ -107,8 +112,12 @@ fn unclosed(sources: &Sources, place: &Place) -> Diagnostic {
 fn unreadable(sources: &Sources, message: &str, place: &Place, line: Range<usize>) -> Diagnostic {
     let shown = sources.text(place.source).get(line.clone());
     let written = sources.written(place.source).get(line.clone());
-    let unseen = unseen(written.unwrap_or_default(), line.start);
-    let cure = unseen.or_else(|| cure(shown.unwrap_or_default()));
+    let unseen = cures::unseen(written.unwrap_or_default(), line.start);
+    let shown = shown.unwrap_or_default();
+    let at = place.span.start - line.start;
+    let cure = unseen
+        .or_else(|| cures::escape(shown, at).filter(|_| message.starts_with("missing escaped")))
+        .or_else(|| cures::cure(shown));
     let message = message.lines().next().unwrap_or("nothing that could be");
     let title = format!("this is not TOML: {message}");
     let found = Diagnostic::error(codes::SYNTAX, title);
@@ -121,47 +130,6 @@ fn unreadable(sources: &Sources, message: &str, place: &Place, line: Range<usize
             found.at(&place, "this cannot be read").help(help)
         }
     }
-}
-
-/// What cannot be seen in a line, and is no mark at the very start of a text.
-fn unseen(line: &str, start: usize) -> Option<Cure> {
-    let is_it = |(at, c): &(usize, char)| is_unseen(*c) && start + at > 0;
-    let (at, c) = line.char_indices().find(is_it)?;
-    let help = format!("remove what cannot be seen there: U+{:04X}", u32::from(c));
-    Some((help, Some(at..at + c.len_utf8())))
-}
-
-/// What to do, and the piece of the line to do it to.
-type Cure = (String, Option<Range<usize>>);
-
-/// What is usually meant by a line that cannot be read.
-fn cure(line: &str) -> Option<Cure> {
-    if line.contains(['“', '”', '„']) {
-        return Some(("a text stands in straight quotes: \"…\"".to_owned(), None));
-    }
-    let Some((name, value)) = line.split_once('=') else {
-        let is_setting = line.starts_with(|c: char| c.is_ascii_alphabetic() || c == ' ');
-        let help = "a setting is written NAME = VALUE, a table [NAME]".to_owned();
-        return is_setting.then_some((help, None));
-    };
-    let name = name.trim();
-    let value = value.split(" #").next().unwrap_or_default().trim();
-    let word = value.to_ascii_lowercase();
-    let start = line.len() - line.split_once('=')?.1.trim_start().len();
-    let piece = Some(start..start + value.len());
-    if ["true", "false", "yes", "no", "on", "off"].contains(&word.as_str()) {
-        return Some(("write true or false".to_owned(), piece));
-    }
-    if value.ends_with(';') {
-        return Some(("nothing stands behind a value: no `;`".to_owned(), None));
-    }
-    if value.matches('"').count() == 1 {
-        return Some(("a text ends in its line, with a `\"`".to_owned(), None));
-    }
-    let is_bare = value.starts_with(|c: char| c.is_alphanumeric() || "/.$*@_:".contains(c));
-    let help = format!("a text stands in quotes: {name} = \"…\"");
-    let is_fine = DeValue::parse(value).is_ok();
-    (is_bare && !is_fine && !value.contains(['"', '\''])).then_some((help, piece))
 }
 
 /// Something that is written twice, with the place where the first one begins.
@@ -310,26 +278,5 @@ mod tests {
         let found = load_source(id, &mut sources).unwrap_err();
         let twice = found.iter().find(|one| one.code == codes::DEFINED_TWICE);
         assert_eq!(twice.unwrap().labels.len(), 1);
-    }
-
-    #[test]
-    fn the_usual_slips_have_a_cure() {
-        for (line, help) in [
-            (
-                "bind = 127.0.0.1:80",
-                "a text stands in quotes: bind = \"…\"",
-            ),
-            ("h2c = True", "write true or false"),
-            ("bind = “a”", "a text stands in straight quotes: \"…\""),
-            (
-                "bind: \"a\"",
-                "a setting is written NAME = VALUE, a table [NAME]",
-            ),
-            ("bind = \"a\";", "nothing stands behind a value: no `;`"),
-            ("bind = \"a", "a text ends in its line, with a `\"`"),
-        ] {
-            assert_eq!(cure(line).unwrap().0, help, "{line}");
-        }
-        assert_eq!(cure("nodes = [\"a\""), None);
     }
 }

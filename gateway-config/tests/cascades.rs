@@ -210,3 +210,119 @@ fn what_is_masked_keeps_its_name_and_its_caret() {
         assert!(is_kept, "{line}: {shown}");
     }
 }
+
+#[test]
+fn what_is_unknown_hides_nothing_that_it_cannot_explain() {
+    let good = format!("{HEAD}{SITE}hosts = [\"h\"]\npool = \"p\"\n");
+    let other = "[sites.t]\nlistener = \"a\"\nhosts = [\"h\"]\npool = \"q\"\n";
+    let route = |name, body| format!("[sites.s.routes.{name}]\npath = \"/{name}\"\n{body}\n");
+    let twice = route("a", "pool = \"p\"\nanswer = 200");
+    for (what, text, expected) in [
+        (
+            "at the top",
+            format!("zz = 1\n{good}{other}{POOL}"),
+            &["G0002", "G0104", "G0304"][..],
+        ),
+        (
+            "a table",
+            format!("{good}{other}{POOL}[zz.y]\na = 1\n"),
+            &["G0002", "G0104", "G0304"],
+        ),
+        (
+            "a definition",
+            format!("{good}{other}[pool.p]\n[pools.r]\nnodes = [\"127.0.0.1:2\"]\n"),
+            &["G0002", "G0104", "G0304"],
+        ),
+        ("no listener", "listeners.a = 1\n".to_owned(), &["G0003"]),
+        (
+            "nothing but what is unknown",
+            "a = 1\n".to_owned(),
+            &["G0002"],
+        ),
+        ("no table", format!("{good}[pools]\np = 1\n"), &["G0003"]),
+        (
+            "no tables",
+            format!("pools = 1\n{good}{other}"),
+            &["G0003", "G0304"],
+        ),
+        (
+            "in a route",
+            format!("{good}{POOL}{twice}{}", route("b", "zz = 1\nanswer = 200")),
+            &["G0002", "G0313"],
+        ),
+        (
+            "of a wrong kind in a route",
+            format!(
+                "{good}{POOL}{twice}{}",
+                route("b", "methods = 1\nanswer = 200")
+            ),
+            &["G0003", "G0313"],
+        ),
+        (
+            "in the same route",
+            format!("{good}{POOL}{twice}zz = 1\n"),
+            &["G0002", "G0313"],
+        ),
+        (
+            "in the site",
+            format!("{good}zz = 1\n{POOL}{twice}"),
+            &["G0002", "G0313"],
+        ),
+        (
+            "what the site lacks",
+            format!(
+                "{HEAD}{SITE}hosts = [\"h\"]\npol = \"p\"\n{POOL}{}",
+                route("a", "")
+            ),
+            &["G0002"],
+        ),
+        (
+            "what the route lacks",
+            format!("{good}{POOL}[sites.s.routes.a]\npth = \"/\"\n"),
+            &["G0002"],
+        ),
+        (
+            "in the other site",
+            format!("{good}{POOL}{other}zz = 1\n"),
+            &["G0002", "G0104", "G0304"],
+        ),
+        (
+            "hosts of the other site",
+            format!("{good}{POOL}{}", other.replace("hosts", "hots")),
+            &["G0002", "G0104"],
+        ),
+    ] {
+        let mut codes = codes(&[&text]);
+        codes.sort();
+        codes.dedup();
+        assert_eq!(codes, expected, "{what}\n{text}");
+    }
+}
+
+#[test]
+fn only_what_was_handed_over_may_be_a_pipe() {
+    let folder = std::env::temp_dir().join(format!("gateway-pipes-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("pipe.toml");
+    let fifo = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, 0o600.into(), 0).unwrap();
+    for path in [pipe, folder.clone(), "/dev/zero".into()] {
+        let (told, found) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut sources = Sources::default();
+            let found = load_all(&[&path], &mut sources).unwrap_err();
+            let _ = told.send(found[0].title.clone());
+        });
+        let title = found
+            .recv_timeout(std::time::Duration::from_secs(30))
+            .unwrap();
+        assert!(title.ends_with("cannot be read: not a file"), "{title}");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    std::io::Write::write_all(&mut writer, b"zz = 1\n").unwrap();
+    drop(writer);
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+    let found = load_all(&[Path::new(&path)], &mut Sources::default()).unwrap_err();
+    assert!(found[0].title.contains("`zz`"), "{found:?}");
+}

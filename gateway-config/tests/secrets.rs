@@ -155,3 +155,27 @@ fn a_name_that_two_files_define_does_not_show_it_either() {
         assert!(!sources.text(id).contains(SECRET), "{}", sources.text(id));
     }
 }
+
+#[test]
+fn fields_that_hold_no_secret_are_written_for_people_and_others_are_not() {
+    let text = file(
+        "request_edits.set = { Accept-Encoding = \"gzip\" }\n\
+         response_edits.set = { cache-control = \"no-store\", X-Frame-Options = \"DENY\" }",
+    );
+    let mut sources = Sources::default();
+    let id = sources.add("a.toml", text.clone());
+    let first = load_source(id, &mut sources).unwrap().snapshot;
+    let shown = effective::to_shown_toml(first.model());
+    let again = sources.add("shown.toml", shown);
+    let again = load_source(again, &mut sources).unwrap().snapshot;
+    assert_eq!(again.hash(), first.hash());
+    let more = text.replace("X-Frame-Options = \"DENY\"", "x-token = \"s3cr3t\"");
+    let id = sources.add("b.toml", more);
+    let loaded = load_source(id, &mut sources).unwrap().snapshot;
+    let shown = effective::to_shown_toml(loaded.model());
+    assert!(shown.contains("cache-control = \"no-store\""), "{shown}");
+    assert!(
+        !shown.contains(SECRET) && shown.contains("x-token"),
+        "{shown}"
+    );
+}

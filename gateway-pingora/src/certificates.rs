@@ -6,15 +6,19 @@
 //!
 //! Source: adr/0028.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gateway_config::{Diagnostic, FileRole, NamedFile, codes, pairs};
+use gateway_config::model::{Listener, Site, Tls};
+use gateway_config::{Diagnostic, FileRole, Loaded, NamedFile, codes, pairs};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys};
 use x509_parser::certificate::X509Certificate;
+use x509_parser::extensions::GeneralName;
 
 use crate::fault::Fault;
 use crate::{clock, tls};
@@ -53,6 +57,103 @@ fn check_at(files: &[NamedFile], now: SystemTime) -> Vec<Diagnostic> {
     found
 }
 
+/// Looks whether the certificates that a site is served under have one of its names.
+#[must_use]
+pub fn check_names(loaded: &Loaded) -> Vec<Diagnostic> {
+    let model = loaded.snapshot.model();
+    let mut known: BTreeMap<&Path, Option<Vec<String>>> = BTreeMap::new();
+    let mut told = BTreeSet::new();
+    let mut found = Vec::new();
+    for site in model.sites.iter().filter(|site| !site.hosts.is_empty()) {
+        let of_site = |one: &&Listener| site.listeners().any(|name| *name == one.name);
+        for listener in model.listeners.iter().filter(of_site) {
+            let Some(own) = listener.tls.as_ref() else {
+                continue;
+            };
+            let profile = site.tls.as_deref().unwrap_or(own);
+            let chains: Vec<&Path> = chains(profile).collect();
+            for chain in &chains {
+                known.entry(chain).or_insert_with(|| names_in(chain));
+            }
+            let names = chains.iter().map(|chain| known.get(chain)?.as_ref());
+            // What cannot be read, or is an authority's, has been told of.
+            let Some(names) = names.collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            let names = || names.iter().copied().flatten();
+            let is_covered = site
+                .hosts
+                .iter()
+                .any(|host| names().any(|name| covers(name, host)));
+            if !is_covered && told.insert((&site.name, &profile.name)) {
+                let named =
+                    |file: &&NamedFile| file.role == FileRole::Chain && file.path == profile.chain;
+                let file = loaded.files.iter().find(named);
+                found.extend(file.map(|file| uncovered(file, site, names())));
+            }
+        }
+    }
+    found
+}
+
+/// The files of a profile's certificates.
+fn chains(profile: &Tls) -> impl Iterator<Item = &Path> {
+    let also = profile.also.iter().map(|one| one.chain.as_path());
+    std::iter::once(profile.chain.as_path()).chain(also)
+}
+
+/// The names that the first certificate of a file is for.
+fn names_in(chain: &Path) -> Option<Vec<String>> {
+    if !chain.is_file() {
+        return None;
+    }
+    let all = tls::certificates(chain).ok()?;
+    let parsed = parsed(&all).ok()?;
+    let first = parsed.first().filter(|first| !first.is_ca())?;
+    let names = first.subject_alternative_name().ok()?;
+    let names = names
+        .into_iter()
+        .flat_map(|names| &names.value.general_names);
+    let dns = |name: &GeneralName<'_>| match name {
+        GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
+        _ => None,
+    };
+    Some(names.filter_map(dns).collect())
+}
+
+/// Whether a name of a certificate stands for a host (RFC 6125 §6.4.3); a host with a `*` is only by itself.
+fn covers(name: &str, host: &str) -> bool {
+    let below = name.strip_prefix("*.");
+    name == host
+        || below.is_some_and(|parent| {
+            host.split_once('.')
+                .is_some_and(|(label, rest)| label != "*" && rest == parent)
+        })
+}
+
+fn uncovered<'n>(
+    file: &NamedFile,
+    site: &Site,
+    names: impl Iterator<Item = &'n String>,
+) -> Diagnostic {
+    /// Most names that are worth reading.
+    const SHOWN: usize = 8;
+
+    let names: Vec<&str> = names.take(SHOWN).map(String::as_str).collect();
+    let label = match names.as_slice() {
+        [] => "it has no names of hosts".to_owned(),
+        some => format!("made for {}", some.join(", ")),
+    };
+    let title = format!(
+        "the certificate in {} has none of the hosts of site `{}`",
+        file.path.display(),
+        site.name
+    );
+    Diagnostic::warning(codes::NAMES_UNCOVERED, title)
+        .at(&file.place, label)
+        .help("give the site a profile of its own with `tls`, or the certificate the site's names")
+}
+
 /// Certificates to trust are read as they will be.
 fn trusted(file: &NamedFile) -> Option<Diagnostic> {
     let pem = std::fs::read(&file.path).ok()?;
@@ -68,8 +169,8 @@ fn trusted(file: &NamedFile) -> Option<Diagnostic> {
 
 fn parsed<'c>(chain: &'c [CertificateDer<'_>]) -> Result<Vec<X509Certificate<'c>>, String> {
     let one = |der: &'c CertificateDer<'_>| {
-        let (_, parsed) =
-            x509_parser::parse_x509_certificate(der).map_err(|why| why.to_string())?;
+        let (_, parsed) = x509_parser::parse_x509_certificate(der)
+            .map_err(|_| "what the block holds is no certificate, or a part of one".to_owned())?;
         Ok(parsed)
     };
     chain.iter().map(one).collect()
@@ -83,7 +184,10 @@ fn fit(chain: &NamedFile, all: &[CertificateDer<'static>], key: &NamedFile) -> O
         .load_private_key(private)
     {
         Ok(signing) => signing,
-        Err(why) => return Some(unusable(key, "key", &why.to_string())),
+        Err(_) => {
+            let because = "it is damaged, or of a kind that is not spoken here";
+            return Some(unusable(key, "key", because).help(KINDS));
+        }
     };
     let fits = |one: &CertificateDer<'static>| {
         CertifiedKey::new(vec![one.clone()], signing.clone()).keys_match()
@@ -97,6 +201,9 @@ fn fit(chain: &NamedFile, all: &[CertificateDer<'static>], key: &NamedFile) -> O
         Err(why) => Some(unusable(chain, "certificate", &why.to_string())),
     }
 }
+
+/// The keys that handshakes can be made with.
+const KINDS: &str = "keys are RSA of 2048 to 4096 bits, ECDSA over P-256 or P-384, or Ed25519";
 
 /// `at`: which certificate of the chain the key belongs to, when it is one of the others.
 fn misfit(chain: &NamedFile, key: &NamedFile, at: Option<usize>) -> Diagnostic {
@@ -153,4 +260,25 @@ fn authority(chain: &NamedFile, first: &X509Certificate<'_>) -> Option<Diagnosti
 fn unusable(file: &NamedFile, what: &str, because: &str) -> Diagnostic {
     let title = format!("the {what} in {} cannot be used", file.path.display());
     Diagnostic::error(codes::UNUSABLE_PEM, title).at(&file.place, because)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_one_label() {
+        for (name, host, is_covered) in [
+            ("a.test", "a.test", true),
+            ("*.test", "a.test", true),
+            ("*.test", "a.b.test", false),
+            ("*.test", "*.test", true),
+            ("*.test", "test", false),
+            ("*.b.test", "*.test", false),
+            ("*.test", "*.b.test", false),
+            ("a.test", "*.test", false),
+        ] {
+            assert_eq!(covers(name, host), is_covered, "{name} {host}");
+        }
+    }
 }

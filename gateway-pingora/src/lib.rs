@@ -60,7 +60,7 @@ mod waiting;
 mod worker;
 
 pub use capability::CAPABILITIES;
-pub use certificates::check_certificates;
+pub use certificates::{check_certificates, check_names};
 pub use engine::{Engine, Options, Prepared};
 pub use exposition::{Exposition, Kind};
 pub use fault::Fault;

@@ -11,10 +11,10 @@ use gateway_config::capability::unserved;
 use gateway_config::front_door::{self, FrontDoor, Process};
 use gateway_config::model::AccessLog;
 use gateway_config::{
-    Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all,
-    load_sources, value,
+    Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all_for,
+    load_sources_for, value,
 };
-use gateway_pingora::{CAPABILITIES, check_certificates};
+use gateway_pingora::{CAPABILITIES, check_certificates, check_names};
 
 use crate::cli::{self, Given};
 
@@ -42,7 +42,7 @@ impl Given {
         let result = match self {
             Self::Files(paths) => {
                 let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-                load_all(&paths, &mut sources)
+                load_all_for(&paths, Some(CAPABILITIES), &mut sources)
             }
             Self::FrontDoor(flags) => {
                 let (door, process, wrong) = options(flags, &mut sources);
@@ -75,7 +75,7 @@ impl Outcome {
         let mut sources = Sources::default();
         let add = |one: &Document| sources.add(&one.name, one.text.clone());
         let ids: Vec<_> = documents.iter().map(add).collect();
-        let result = load_sources(&ids, &mut sources);
+        let result = load_sources_for(&ids, CAPABILITIES, &mut sources);
         Outcome { sources, result }
     }
 
@@ -85,6 +85,7 @@ impl Outcome {
             let mut found = unserved(loaded, CAPABILITIES, sources);
             found.extend(check_files(&loaded.files));
             found.extend(check_certificates(&loaded.files));
+            found.extend(check_names(loaded));
             found
         })
     }

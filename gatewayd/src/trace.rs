@@ -9,6 +9,7 @@
 
 use gateway_config::canonical::{Came, WhyMoved};
 use gateway_config::model::{Listener, Segments, Site};
+use gateway_config::networks::Networks;
 use gateway_config::{Endpoint, Found, FoundBy, Snapshot, without_logins};
 use gateway_pingora::{ListenerView, PoolView, explain};
 
@@ -157,9 +158,7 @@ impl Traced<'_> {
             protocols: spoken.map(|(_, word)| (*word).to_owned()).collect(),
             addresses: addresses.map(|addr| addr.to_string()).collect(),
             tls_profile: String::new(),
-            proxy_header_from: proxies
-                .flat_map(|networks| networks.iter().map(ToString::to_string))
-                .collect(),
+            proxy_header_from: proxies.flat_map(Networks::written).collect(),
         }
     }
 

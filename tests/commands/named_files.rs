@@ -33,12 +33,18 @@ impl Ground {
             authority.signs(&["shop.test"]),
             authority.signs(&["api.test"]),
         );
-        let old = authority.signs_for(&["old.test"], 2001..2002);
-        let new = authority.signs_for(&["new.test"], 3001..3002);
+        let old = authority.signs_for(&["shop.test"], 2001..2002);
+        let new = authority.signs_for(&["shop.test"], 3001..3002);
         let wrong_order = authority.pem().to_owned() + &shop.cert_pem;
         let no_certificate = "-----BEGIN CERTIFICATE-----\nAQID\n-----END CERTIFICATE-----\n";
         let no_key = "-----BEGIN PRIVATE KEY-----\nAQID\n-----END PRIVATE KEY-----\n";
+        let cut = shop.cert_pem.get(..200).unwrap();
+        let encrypted = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAQID\n-----END EC PRIVATE KEY-----\n";
+        let marked = format!("\u{feff}{}", shop.cert_pem);
         for (name, text) in [
+            ("bom.pem", marked.as_str()),
+            ("cut.pem", cut),
+            ("encrypted.key", encrypted),
             ("shop.pem", shop.cert_pem.as_str()),
             ("shop.key", &shop.key_pem),
             ("api.pem", &api.cert_pem),
@@ -158,6 +164,26 @@ fn a_pair_that_cannot_be_served_is_refused_with_the_reason() {
         ),
         (
             "shop.key",
+            "shop.pem",
+            "error G0603 gateway.toml:14 the files of the chain and of its key are swapped",
+        ),
+        (
+            "bom.pem",
+            "shop.key",
+            "error G0603 gateway.toml:14 bom.pem holds no certificate",
+        ),
+        (
+            "cut.pem",
+            "shop.key",
+            "error G0603 gateway.toml:14 cut.pem holds no certificate",
+        ),
+        (
+            "shop.pem",
+            "encrypted.key",
+            "error G0603 gateway.toml:15 encrypted.key holds no private key",
+        ),
+        (
+            "shop.key",
             "shop.key",
             "error G0603 gateway.toml:14 shop.key holds no certificate",
         ),
@@ -174,6 +200,41 @@ fn a_pair_that_cannot_be_served_is_refused_with_the_reason() {
     ] {
         assert_eq!(ground.finds_in_pair(chain, key), [said], "{chain} {key}");
     }
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_told_in_words() {
+    let ground = Ground::new();
+    for (chain, key, said) in [
+        ("bom.pem", "shop.key", "a byte order mark"),
+        ("cut.pem", "shop.key", "the file is cut off"),
+        ("bad.pem", "shop.key", "no certificate, or a part of one"),
+        ("shop.pem", "encrypted.key", "the key is encrypted"),
+        ("shop.pem", "bad.key", "ECDSA over P-256 or P-384"),
+    ] {
+        let profile = format!("\n[tls.shop]\nchain = \"{chain}\"\nkey = \"{key}\"\n");
+        let text = PLAIN.replace(":8080\"", ":8080\"\ntls = \"shop\"") + &profile;
+        let ended = ground.check(&text, &[]);
+        assert!(ended.stderr.contains(said), "{said}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_certificate_without_a_name_of_the_site_is_a_warning() {
+    let ground = Ground::new();
+    let text = |site: &str| {
+        PLAIN
+            .replace(":8080\"", ":8080\"\ntls = \"shop\"")
+            .replace("pool = \"shop\"\n\n", &format!("pool = \"shop\"\n{site}\n"))
+            + "\n[tls.shop]\nchain = \"api.pem\"\nkey = \"api.key\"\n"
+    };
+    let said = "the certificate in api.pem has none of the hosts of site `shop`";
+    let found = ground.finds(&text(""));
+    assert_eq!(found, [format!("warning G0608 gateway.toml:14 {said}")]);
+    let covered = text("").replace("[\"shop.test\"]", "[\"shop.test\", \"api.test\"]");
+    assert!(ground.finds(&covered).is_empty());
+    let own = text("tls = \"own\"\n[tls.own]\nchain = \"shop.pem\"\nkey = \"shop.key\"");
+    assert!(ground.finds(&own).is_empty(), "{own}");
 }
 
 #[test]

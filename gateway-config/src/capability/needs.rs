@@ -1,5 +1,9 @@
 //! The one place that says which setting needs which capability.
 
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
 use super::Capability::{
     self, Admin, AllowFrom, Answers, BackupNodes, Balancing, BufferedBodies, CertificateByName,
     ClientAddress, Conditions, ConnectionsPerClient, DefaultSites, Ejection, ErrorPages,
@@ -11,47 +15,73 @@ use super::Capability::{
 };
 use super::Need;
 use crate::model::{
-    Action, Balance, Body, Listener, LogFormat, LogLevel, Model, NodeTls, Pool, ProbeKind, RetryOn,
-    Route, RouteRetry, Site, Tls, TlsName, Www,
+    Action, Balance, Body, Listener, LogFormat, LogLevel, Model, Name, Node, NodeTls, Pattern,
+    Pool, ProbeKind, RetryOn, Route, RouteRetry, Site, Tls, TlsName, Www,
 };
 use crate::settings::{self as s, Setting};
 
 /// Everything that a model asks of an engine.
 pub(super) fn of(model: &Model) -> Vec<Need> {
-    let mut all = Needs::default();
-    let usual = Model::new();
-    all.process(model, &usual);
-    for one in &model.listeners {
-        all.listener(one);
-        let takes_any =
-            |site: &Site| site.is_default && site.listeners().any(|name| *name == one.name);
-        let is_open = one.redirect_to_https || model.sites.iter().any(takes_any);
-        let is_here = |site: &&Site| site.listeners().any(|name| *name == one.name);
-        match model.sites.iter().find(is_here) {
-            Some(site) => all.need(!is_open, NamedHostsOnly, &s::SITE_HOSTS, &[&site.name]),
-            None => all.need(!is_open, NamedHostsOnly, &s::LISTENER_BIND, &[&one.name]),
-        }
-        if let Some(tls) = &one.tls {
-            all.tls(tls);
-        }
-    }
-    for one in &model.sites {
-        all.site(one);
-    }
-    for one in &model.pools {
-        all.pool(one);
-    }
-    all.0.sort();
-    all.0.dedup();
-    all.0
+    let mut asked = Needs::default();
+    asked.all_of(model);
+    asked.all.sort();
+    asked.all.dedup();
+    asked.all
+}
+
+/// Every setting that may need something, with what that may be.
+pub(super) fn rows() -> BTreeSet<(&'static str, Capability)> {
+    let mut asked = Needs::default();
+    let name = || Name::from("");
+    let mut model = Model::new();
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    model.listeners.push(Listener::new(name(), address));
+    let mut site = Site::new(name(), name());
+    site.tls = Some(Arc::new(Tls::new(name(), "".into(), "".into())));
+    let all = Pattern::Prefix("/".into());
+    site.routes.push(Route::new(name(), all, name()));
+    model.sites.push(site);
+    let node = Node::new(name(), "".into());
+    model.pools.push(Pool::new(name(), vec![node]));
+    asked.all_of(&model);
+    asked.rows
 }
 
 #[derive(Default)]
-struct Needs(Vec<Need>);
+struct Needs {
+    all: Vec<Need>,
+    /// What was asked about, whether it is needed or not.
+    rows: BTreeSet<(&'static str, Capability)>,
+}
 
 impl Needs {
+    fn all_of(&mut self, model: &Model) {
+        self.process(model, &Model::new());
+        for one in &model.listeners {
+            self.listener(one);
+            let takes_any =
+                |site: &Site| site.is_default && site.listeners().any(|name| *name == one.name);
+            let is_open = one.redirect_to_https || model.sites.iter().any(takes_any);
+            let is_here = |site: &&Site| site.listeners().any(|name| *name == one.name);
+            match model.sites.iter().find(is_here) {
+                Some(site) => self.need(!is_open, NamedHostsOnly, &s::SITE_HOSTS, &[&site.name]),
+                None => self.need(!is_open, NamedHostsOnly, &s::LISTENER_BIND, &[&one.name]),
+            }
+            if let Some(tls) = &one.tls {
+                self.tls(tls);
+            }
+        }
+        for one in &model.sites {
+            self.site(one);
+        }
+        for one in &model.pools {
+            self.pool(one);
+        }
+    }
+
     /// Adds a capability when it is needed; the names stand for the `*` of the setting's path.
     fn need(&mut self, is_needed: bool, capability: Capability, setting: &Setting, names: &[&str]) {
+        self.rows.insert((setting.path, capability));
         if !is_needed {
             return;
         }
@@ -71,7 +101,7 @@ impl Needs {
             capability,
             path: path.collect(),
         };
-        self.0.push(need);
+        self.all.push(need);
     }
 
     /// Adds those capabilities that are needed.
@@ -200,21 +230,20 @@ impl Needs {
     }
 
     fn route(&mut self, site: &str, one: &Route) {
-        let to_node = match one.body {
-            Body::Buffer(_) => (true, BufferedBodies, &s::BODY_BUFFER),
-            Body::Stream(_) => (true, StreamedBodies, &s::BODY_STREAM),
-        };
-        let action = match one.action {
-            Action::Answer(_) => (true, Answers, &s::ROUTE_ANSWER),
-            Action::Files(_) => (true, Capability::Files, &s::ROUTE_FILES),
-            Action::Pool => to_node,
-            Action::Redirect(_) => (true, Redirects, &s::ROUTE_REDIRECT),
-        };
+        let is_pool = one.action == Action::Pool;
+        let is_whole = matches!(one.body, Body::Buffer(_));
+        let is_answer = matches!(one.action, Action::Answer(_));
+        let is_files = matches!(one.action, Action::Files(_));
+        let is_elsewhere = matches!(one.action, Action::Redirect(_));
         let other_retry = one.retry != RouteRetry::default();
         self.each(
             &[site, &one.name],
             &[
-                action,
+                (is_answer, Answers, &s::ROUTE_ANSWER),
+                (is_files, Capability::Files, &s::ROUTE_FILES),
+                (is_elsewhere, Redirects, &s::ROUTE_REDIRECT),
+                (is_pool && is_whole, BufferedBodies, &s::BODY_BUFFER),
+                (is_pool && !is_whole, StreamedBodies, &s::BODY_STREAM),
                 (!one.when.headers.is_empty(), Conditions, &s::WHEN_HEADERS),
                 (!one.when.cookies.is_empty(), Conditions, &s::WHEN_COOKIES),
                 (one.when.client.is_some(), Conditions, &s::WHEN_CLIENT),

@@ -3,7 +3,7 @@
 use toml::Spanned;
 
 use super::locations::{self, Wrong};
-use super::{Context, patterns};
+use super::{Context, literal, patterns};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::files::{FileRole, NamedFile};
@@ -11,7 +11,6 @@ use crate::masking;
 use crate::model::{
     Action, Answer, Files, ForwardPath, Pattern, Redirect, Rewrite, Route, Segments,
 };
-use crate::names;
 use crate::pattern;
 use crate::raw::{self, Short};
 use crate::settings::{self as s, Setting};
@@ -213,7 +212,10 @@ fn spelling(
     leads: fn(&str) -> Result<(), Wrong>,
 ) -> Option<Spelling> {
     let (at, why) = match (Spelling::parse(leaf.get_ref()), leads(leaf.get_ref())) {
-        (Ok(spelling), Ok(())) => return Some(spelling),
+        (Ok(spelling), Ok(())) => {
+            literal::spelling(cx, from, leaf);
+            return Some(spelling);
+        }
         (Err(wrong), _) => (wrong.at, wrong.why),
         (_, Err(wrong)) => wrong,
     };
@@ -319,8 +321,12 @@ pub(super) fn captures(cx: &mut Context<'_>, from: &str, raw: &raw::Route, route
         let title = format!("{from} captures no `{name}`");
         let mut found =
             Diagnostic::error(codes::UNKNOWN_CAPTURE, title).at(&place, "stands for nothing");
+        let (_, help) = cx
+            .findings
+            .budget
+            .search(name, legal.iter().map(String::as_str));
         found.cure(
-            names::help(name, legal.iter().map(String::as_str)).or_else(|| {
+            help.or_else(|| {
                 Some("only a `template` and the groups of a `regex` capture".to_owned())
             }),
         );

@@ -3,9 +3,8 @@
 //! Only what holds for every request of a route is judged: one that asks for more than a path, or
 //! whose answer sets a cookie, may be another route's when it comes back.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
-
-use toml::Spanned;
 
 use super::{Context, Parts, actions};
 use crate::codes;
@@ -25,34 +24,100 @@ pub(super) fn routes(cx: &mut Context<'_>, site: &raw::Site, routes: &[Route]) {
     {
         return;
     }
-    let mut routing = None;
+    let walk = Walk {
+        site,
+        routes,
+        routing: OnceCell::new(),
+    };
     for (at, route) in routes.iter().enumerate() {
         let Action::Redirect(redirect) = &route.action else {
             continue;
         };
-        let comes_back = route.when.is_empty() && keeps_method(route, redirect.status);
-        let Some(path) = leads_to(route, redirect).filter(|_| comes_back) else {
+        if !route.when.is_empty() {
+            continue;
+        }
+        let Some(path) = leads_to(route, redirect) else {
             continue;
         };
-        if !route.takes_path(&path) || (site.endpoints.is_some() && OWN.contains(&&*path)) {
-            continue;
+        let taken = walk.taken(&path);
+        let written = |at: usize| {
+            let route = routes.get(at)?;
+            let leaf = actions::redirect_to(site.routes.get(&*route.name)?)?;
+            // One that is no address has been told of, and something else stands for it here.
+            let is_read = match &route.action {
+                Action::Redirect(redirect) => *leaf.get_ref() == redirect.to.to_string(),
+                Action::Answer(_) | Action::Files(_) | Action::Pool => false,
+            };
+            is_read.then(|| cx.within(&leaf))
+        };
+        if taken == Some(at) && keeps_method(route, redirect.status) {
+            if let Some(place) = written(at) {
+                let title = format!("route `{}` redirects in a circle", route.name);
+                cx.push(
+                    Diagnostic::error(codes::NO_EFFECT, title)
+                        .at(&place, format!("this route takes {path}, too")),
+                );
+            }
+        } else if let Some(circle) = walk.circle(path).filter(|all| all.first() == Some(&at)) {
+            let names: Vec<String> = circle
+                .iter()
+                .filter_map(|at| Some(format!("`{}`", routes.get(*at)?.name)))
+                .collect();
+            let title = format!("routes {} redirect in a circle", names.join(" and "));
+            let mut found = Diagnostic::error(codes::NO_EFFECT, title);
+            for place in circle.iter().filter_map(|at| written(*at)) {
+                found = found.at(&place, "this leads to the next one, and so round again");
+            }
+            cx.push(found);
         }
-        let routing = routing.get_or_insert_with(|| Routing::of(routes));
-        if routing.find(&path, &mut |_| true) != Some(Some(at)) {
-            continue;
+    }
+}
+
+/// Most redirects that are followed; clients give up before.
+const FOLLOWED: usize = 20;
+
+/// Follows the redirects of a site.
+struct Walk<'a> {
+    site: &'a raw::Site,
+    routes: &'a [Route],
+    routing: OnceCell<Routing>,
+}
+
+impl Walk<'_> {
+    /// The route that certainly takes a path, as far as the path decides.
+    fn taken(&self, path: &str) -> Option<usize> {
+        if self.site.endpoints.is_some() && OWN.contains(&path) {
+            return None;
         }
-        let written = site.routes.get(&*route.name);
-        // One that is no address has been told of, and something else stands for it here.
-        let is_read = |leaf: &Spanned<String>| *leaf.get_ref() == redirect.to.to_string();
-        let leaf = written.and_then(actions::redirect_to);
-        if let Some(leaf) = leaf.filter(is_read) {
-            let title = format!("route `{}` redirects in a circle", route.name);
-            let place = cx.within(&leaf);
-            cx.push(
-                Diagnostic::error(codes::NO_EFFECT, title)
-                    .at(&place, format!("this route takes {path}, too")),
-            );
+        let routing = self.routing.get_or_init(|| Routing::of(self.routes));
+        let at = routing.find(path, &mut |_| true)??;
+        self.routes.get(at)?.takes_path(path).then_some(at)
+    }
+
+    /// The routes that send a GET for this path round and round, the first of them in front.
+    fn circle(&self, mut path: String) -> Option<Vec<usize>> {
+        let mut way: Vec<(usize, String)> = Vec::new();
+        for _ in 0..FOLLOWED {
+            let at = self.taken(&path)?;
+            if let Some(start) = way.iter().position(|(_, before)| *before == path) {
+                let mut circle: Vec<usize> = way.iter().skip(start).map(|(at, _)| *at).collect();
+                let least = circle.iter().enumerate().min_by_key(|(_, at)| **at);
+                let least = least.map_or(0, |(index, _)| index);
+                circle.rotate_left(least);
+                return (circle.len() > 1).then_some(circle);
+            }
+            let route = self.routes.get(at)?;
+            let Action::Redirect(redirect) = &route.action else {
+                return None;
+            };
+            let has_get = route.methods.iter().any(|method| **method == *"GET");
+            if !route.when.is_empty() || !(route.methods.is_empty() || has_get) {
+                return None;
+            }
+            let next = sent(redirect, &path)?;
+            way.push((at, std::mem::replace(&mut path, next)));
         }
+        None
     }
 }
 
@@ -67,20 +132,25 @@ fn keeps_method(route: &Route, status: u16) -> bool {
 
 /// The path of this site to which a request is sent; for a prefix that keeps it, one for the prefix.
 fn leads_to(route: &Route, redirect: &Redirect) -> Option<String> {
+    match &route.pattern {
+        Pattern::Exact(own) | Pattern::Prefix(own) => sent(redirect, own),
+        _ if redirect.keep_path => None,
+        Pattern::Glob(_) | Pattern::Regex(_) | Pattern::Template(_) => sent(redirect, "/"),
+    }
+}
+
+/// The path of this site to which a request for a path is sent.
+fn sent(redirect: &Redirect, path: &str) -> Option<String> {
     let to = redirect.to.to_string();
     if !to.starts_with('/') || to.contains(['?', '{']) {
         return None;
     }
-    let path = to.split('#').next().unwrap_or_default();
-    if !redirect.keep_path {
-        return Some(normal_path(path)).filter(|_| !path.contains("//"));
+    let fixed = to.split('#').next().unwrap_or_default();
+    if redirect.keep_path {
+        let kept = format!("{}{path}", fixed.trim_end_matches('/'));
+        return Some(normal_path(&kept));
     }
-    match &route.pattern {
-        Pattern::Exact(own) | Pattern::Prefix(own) => {
-            Some(normal_path(&format!("{}{own}", path.trim_end_matches('/'))))
-        }
-        Pattern::Glob(_) | Pattern::Regex(_) | Pattern::Template(_) => None,
-    }
+    Some(normal_path(fixed)).filter(|_| !fixed.contains("//"))
 }
 
 /// Refuses two sites of a listener that send each other's names to and fro by `www`.

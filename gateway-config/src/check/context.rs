@@ -11,7 +11,6 @@ use crate::codes::{self, Code};
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::files::{FileRole, NamedFile};
 use crate::masking::KEY_BEGINS;
-use crate::names;
 use crate::raw::Leaf;
 use crate::settings::Setting;
 use crate::source::{Origin, Place, Placed, Sources};
@@ -124,14 +123,19 @@ impl Context<'_> {
         let place = self.within(leaf);
         let mut found =
             Diagnostic::error(codes::UNDEFINED, title).at(&place, format!("no such {what}"));
-        let near = names::closest(name, known.keys().map(String::as_str));
+        // What is defined under no legal name is told of there.
+        let legal = known.keys().map(String::as_str);
+        let legal = legal.filter(|one| value::name(one).is_ok());
+        let (near, help) = self.findings.budget.search(name, legal);
         if let Some(place) = near.and_then(|near| known.get(near)) {
             found = found.at(place, "this one is defined");
         }
-        found.cure(
-            names::help(name, known.keys().map(String::as_str))
-                .or_else(|| Some(format!("no {what} is defined at all"))),
-        );
+        let none = || {
+            known
+                .is_empty()
+                .then(|| format!("no {what} is defined at all"))
+        };
+        found.cure(help.or_else(none));
         self.push(found);
         None
     }

@@ -10,7 +10,6 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::files::FileRole;
 use crate::model::{Node, NodeTls, Pool, TlsName};
-use crate::names;
 use crate::raw::{self, Leaf, Short};
 use crate::settings as s;
 use crate::source::{Place, Placed};
@@ -63,7 +62,9 @@ fn replica(cx: &mut Context<'_>, (name, leaf): (&Leaf<String>, &Leaf<String>), s
     let place = cx.within(leaf);
     let mut found = Diagnostic::warning(codes::BAD_REPLICA, title).at(&place, label);
     if own != Some(original) {
-        found.cure(names::help(original, seen.names.keys().map(String::as_str)));
+        let legal = seen.names.keys().map(String::as_str);
+        let (_, help) = cx.findings.budget.search(original, legal);
+        found.cure(help);
     }
     cx.push(found);
 }

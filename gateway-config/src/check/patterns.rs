@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 
-use super::Context;
+use super::{Context, literal};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::masking;
@@ -65,7 +65,11 @@ pub(super) fn pattern(
         cx.refuse(codes::NO_EFFECT, title, text, label);
         return None;
     }
-    read(cx, from, setting, text, merge_slashes)
+    let found = read(cx, from, setting, text, merge_slashes);
+    if found.is_some() && (by_text || std::ptr::eq(setting, &s::ROUTE_EXACT)) {
+        literal::pattern(cx, from, setting, text);
+    }
+    found
 }
 
 fn read(

@@ -1,10 +1,15 @@
 //! Checks what holds for the whole process, and puts the model together.
 
+use std::fs;
+use std::path::Path;
+
+use toml::Spanned;
+
 use super::paths::access_log as access_log_of;
 use super::{Context, Parts, Sets};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
-use crate::files::FileRole;
+use crate::files::{FileRole, NamedFile};
 use crate::model::{AccessLog, Admin, Body, LogFormat, LogLevel, Logs, Model};
 use crate::raw;
 use crate::segment;
@@ -85,7 +90,11 @@ fn access_log(cx: &mut Context<'_>, file: &raw::File) -> AccessLog {
         Some(leaf) => {
             let text = Placed::new(leaf.get_ref().clone(), cx.within(leaf));
             match access_log_of(&text) {
-                Ok(AccessLog::File(_)) => AccessLog::File(cx.file(leaf, FileRole::Log)),
+                Ok(AccessLog::File(_)) => {
+                    let path = cx.file(leaf, FileRole::Log);
+                    apart(cx, leaf, &path);
+                    AccessLog::File(path)
+                }
                 Ok(word) => word,
                 Err(found) => {
                     cx.push(found);
@@ -94,6 +103,29 @@ fn access_log(cx: &mut Context<'_>, file: &raw::File) -> AccessLog {
             }
         }
     }
+}
+
+/// Refuses a log that is another file of the configuration, into which lines would be written.
+fn apart(cx: &mut Context<'_>, leaf: &Spanned<String>, log: &Path) {
+    let real = fs::canonicalize(log).ok();
+    let whole = |path: &Path| std::path::absolute(path).ok();
+    let is_log = |other: &Path| {
+        whole(other) == whole(log) || real.is_some() && fs::canonicalize(other).ok() == real
+    };
+    let is_text = cx.origin.texts().any(|id| is_log(cx.sources.path(id)));
+    let is_named = |one: &NamedFile| one.role != FileRole::Log && is_log(&one.path);
+    let why = match (is_text, cx.files.iter().find(|one| is_named(one))) {
+        (true, _) => "this is the configuration itself",
+        (false, Some(_)) => "the configuration names this file for something else",
+        (false, None) => return,
+    };
+    let place = cx.within(leaf);
+    let title = "this is no place for the access log";
+    cx.push(
+        Diagnostic::error(codes::BAD_PATH, title)
+            .at(&place, why)
+            .help("name a file of its own"),
+    );
 }
 
 fn logs(cx: &mut Context<'_>, file: &raw::File) -> Logs {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 
 use super::sites::{Known, rate};
-use super::{Context, actions, circles, patterns, pools};
+use super::{Context, actions, circles, literal, patterns, pools};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::model::{
@@ -159,6 +159,9 @@ fn route(
     });
     if around.segments == Segments::Normalised {
         unanswered(cx, raw);
+    }
+    for one in raw.methods.iter().flat_map(|list| list.get_ref()) {
+        literal::method(cx, &from, one);
     }
     let methods = cx.texts(&raw.methods, &s::ROUTE_METHODS, value::is_token);
     route.methods = methods.unwrap_or_default();

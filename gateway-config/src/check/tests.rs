@@ -3,6 +3,7 @@ use crate::source::Sources;
 
 mod certain;
 mod contradictions;
+mod meant;
 
 /// A configuration with nothing wrong in it, by its parts.
 struct Parts<'a> {
@@ -475,7 +476,7 @@ fn what_is_listed_twice_is_refused() {
         [""; 0]
     );
     has(&told(text).concat(), &["G0102", "`web` is listed twice"]);
-    let route = "path = \"/r/\"\nmethods = [\"GET\", \"get\"]";
+    let route = "path = \"/r/\"\nmethods = [\"PURGE\", \"purge\"]";
     assert_eq!(Parts { route, ..SOUND }.told(), [""; 0]);
 }
 

@@ -12,15 +12,15 @@ use crate::codes;
 use crate::diagnostic::{Diagnostic, Findings};
 use crate::masking::HIDDEN;
 use crate::names;
-use crate::networks::{self, Networks};
+use crate::networks::{self, NetworkSet, Networks};
 use crate::raw::{Leaf, List, Quantity};
 use crate::secrets;
-use crate::settings::{Kind, Setting};
+use crate::settings::{self as s, Kind, Setting};
 use crate::source::{Place, Placed};
 use crate::value;
 
 /// The networks of `[address_sets]`, by name.
-pub(crate) type Sets = BTreeMap<String, Vec<IpNet>>;
+pub(crate) type Sets = BTreeMap<String, Arc<NetworkSet>>;
 
 impl Context<'_> {
     /// A flag, or its default.
@@ -51,7 +51,17 @@ impl Context<'_> {
             let title = format!("`{}` does not take this word", setting.key());
             let mut found = Diagnostic::error(codes::UNKNOWN_WORD, title)
                 .at(&self.within(leaf), "not a word it knows");
-            found.cure(names::help(leaf.get_ref(), words.iter().copied()));
+            let text = leaf.get_ref().as_str();
+            let is_name = setting.path == s::SITE_HOST.path
+                && names::closest(text, words.iter().copied()).is_none()
+                && text.contains('.')
+                && value::is_site_host(text);
+            found.cure(match is_name {
+                true => {
+                    Some("the names that a site takes are its `hosts`: hosts = [\"…\"]".to_owned())
+                }
+                false => names::help(text, words.iter().copied()),
+            });
             self.push(found);
         }
         found.copied()
@@ -179,14 +189,16 @@ impl Context<'_> {
         self.not_empty(list, setting);
         let list = list.as_ref()?.get_ref();
         self.each_network_once(list);
-        let mut all = Vec::new();
+        let mut own = Vec::new();
+        let mut named = Vec::new();
         for one in list {
             match one.get_ref().strip_prefix('@') {
-                Some(name) => all.extend(self.set(one, (name, setting), sets)),
-                None => all.extend(self.network(one, setting)),
+                Some(name) => named.extend(self.set(one, (name, setting), sets)),
+                None if sets.contains_key(one.get_ref()) => self.set_meant(one),
+                None => own.extend(self.network(one, setting)),
             }
         }
-        Some(Networks::new(all))
+        Some(Networks::with(own, named))
     }
 
     /// Refuses a network or set that stands in a list twice; one that cannot be read is told of alone.
@@ -201,28 +213,40 @@ impl Context<'_> {
         self.once(all, comes_to);
     }
 
-    /// The networks of a set that a list names.
+    /// The set that a list names.
     fn set(
         &mut self,
         one: &Spanned<String>,
         (name, setting): (&str, &Setting),
         sets: &Sets,
-    ) -> Vec<IpNet> {
+    ) -> Option<Arc<NetworkSet>> {
         if let Some(known) = sets.get(name) {
             self.used_sets.insert(name.to_owned());
-            return known.clone();
+            return Some(Arc::clone(known));
         }
         let shown = shown_network(one.get_ref(), setting);
         let shown = shown.strip_prefix('@').unwrap_or(shown);
         let title = format!("there is no address set `{}`", shown.escape_debug());
         let place = self.inside(one, 1..one.get_ref().len());
         let mut found = Diagnostic::error(codes::UNDEFINED, title).at(&place, "no such set");
-        found.cure(
-            names::help(name, sets.keys().map(String::as_str))
-                .or_else(|| Some("define [address_sets.NAME] with `cidrs`".to_owned())),
-        );
+        let legal = sets.keys().map(String::as_str);
+        let (_, help) = self.findings.budget.search(name, legal);
+        found.cure(help.or_else(|| Some("define [address_sets.NAME] with `cidrs`".to_owned())));
         self.push(found);
-        Vec::new()
+        None
+    }
+
+    /// Tells of a set that is named as if it were a network.
+    fn set_meant(&mut self, one: &Spanned<String>) {
+        let name = one.get_ref();
+        self.used_sets.insert(name.clone());
+        let title = format!("`{name}` is not an address range");
+        let place = self.within(one);
+        self.push(
+            Diagnostic::error(codes::BAD_NETWORK, title)
+                .at(&place, "the name of a set stands behind an `@`")
+                .help(format!("write \"@{name}\"")),
+        );
     }
 
     /// A network or an address.

@@ -58,9 +58,7 @@ fn when(out: &mut Writer, one: &Route) {
         }
     }
     if let Some(networks) = &one.when.client {
-        let all: Vec<String> = networks.iter().map(ToString::to_string).collect();
-        let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        pairs.push((s::WHEN_CLIENT.key(), word_list(&all)));
+        pairs.push((s::WHEN_CLIENT.key(), out.network_list(networks)));
     }
     out.line(&s::ROUTE_WHEN, inline(&pairs));
 }

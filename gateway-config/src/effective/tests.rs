@@ -15,7 +15,7 @@ use crate::model::{
     ProbeKind, Protocols, Rate, Redirect, RefusedKey, RetryOn, Rewrite, Route, RouteRetry,
     Segments, Site, Tls, TlsName, When, Www,
 };
-use crate::networks::{self, Networks};
+use crate::networks::{self, NetworkSet, Networks};
 use crate::snapshot::Snapshot;
 use crate::source::Sources;
 use crate::spelling::Spelling;
@@ -79,12 +79,17 @@ impl Choices {
             "0.0.0.0/0",
             "10.1.0.0/16",
         ];
-        let some = self.at_least_one(&all);
-        Networks::new(
-            some.iter()
-                .map(|text| networks::read(text).unwrap())
-                .collect(),
-        )
+        let read = |text: &&str| networks::read(text).unwrap();
+        let named = |at: usize| {
+            let held = all.iter().skip(at).map(read).collect();
+            Arc::new(NetworkSet::new(&format!("set-{at}"), held))
+        };
+        let sets: Vec<_> = self.some(&[0, 1, 2]).into_iter().map(named).collect();
+        let own = match sets.is_empty() {
+            true => self.at_least_one(&all),
+            false => self.some(&all),
+        };
+        Networks::with(own.iter().map(read).collect(), sets)
     }
 
     fn rate(&mut self) -> Rate {

@@ -1,5 +1,6 @@
 //! A TOML text under construction.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::time::Duration;
 
 use crate::masking::{HIDDEN, is_unseen};
 use crate::model::AccessLog;
-use crate::networks::Networks;
+use crate::networks::{NetworkSet, Networks};
+use crate::secrets::is_harmless_field;
 use crate::settings::{self as s, Setting};
 use crate::value;
 
@@ -16,14 +18,16 @@ use crate::value;
 pub(crate) struct Writer {
     text: String,
     hides_secrets: bool,
+    /// The sets that lists have named so far.
+    sets: BTreeMap<Arc<str>, Arc<NetworkSet>>,
 }
 
 impl Writer {
     /// One that shows no value of a secret setting.
     pub(super) fn hiding() -> Self {
         Self {
-            text: String::new(),
             hides_secrets: true,
+            ..Self::default()
         }
     }
 
@@ -33,14 +37,18 @@ impl Writer {
         setting: &Setting,
         pairs: impl Iterator<Item = (&'t str, Option<&'t str>)>,
     ) -> String {
-        let is_hidden = self.hides_secrets && setting.is_secret;
-        let value = |text: Option<&str>| match text {
-            Some(_) if is_hidden => quote(HIDDEN),
+        let is_secret = self.hides_secrets && setting.is_secret;
+        let is_field = [&s::REQUEST_SET, &s::RESPONSE_SET, &s::WHEN_HEADERS]
+            .iter()
+            .any(|one| one.path == setting.path);
+        let is_hidden = |name: &str| is_secret && !(is_field && is_harmless_field(name));
+        let value = |name: &str, text: Option<&str>| match text {
+            Some(_) if is_hidden(name) => quote(HIDDEN),
             Some(text) => quote(text),
             None => "true".to_owned(),
         };
         let all: Vec<String> = pairs
-            .map(|(name, text)| format!("{} = {}", key(name), value(text)))
+            .map(|(name, text)| format!("{} = {}", key(name), value(name, text)))
             .collect();
         format!("{{ {} }}", all.join(", "))
     }
@@ -99,8 +107,24 @@ impl Writer {
 
     /// Writes a list of networks.
     pub(super) fn networks(&mut self, setting: &Setting, networks: &Networks) {
-        let all: Vec<String> = networks.iter().map(|net| quote(&net.to_string())).collect();
-        self.line(setting, format!("[{}]", all.join(", ")));
+        let list = self.network_list(networks);
+        self.line(setting, list);
+    }
+
+    /// A list of networks; the sets it names are remembered.
+    pub(super) fn network_list(&mut self, networks: &Networks) -> String {
+        let named = networks.sets().cloned();
+        self.sets
+            .extend(named.map(|set| (Arc::clone(set.name()), set)));
+        quoted(networks.written())
+    }
+
+    /// Writes the sets that lists have named, each once.
+    pub(super) fn sets(&mut self) {
+        for (name, set) in std::mem::take(&mut self.sets) {
+            self.table(&format!("address_sets.{}", key(&name)));
+            self.line(&s::SET_CIDRS, quoted(set.written()));
+        }
     }
 
     /// The text written.
@@ -154,6 +178,11 @@ pub(crate) fn key(name: &str) -> String {
     } else {
         quote(name)
     }
+}
+
+fn quoted(texts: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = texts.map(|text| quote(&text)).collect();
+    format!("[{}]", all.join(", "))
 }
 
 fn list(texts: &[Arc<str>]) -> String {

@@ -4,9 +4,11 @@
 
 use std::fmt::Write;
 
+use gateway_config::capability::unserved_of;
 use gateway_config::cost::Cost;
 use gateway_config::schema::{default, range};
 use gateway_config::settings::{Kind, SETTINGS};
+use gateway_pingora::CAPABILITIES;
 
 use super::print;
 use crate::exit::Exit;
@@ -33,7 +35,9 @@ fn text() -> String {
             kind => range(kind).unwrap_or_default(),
         };
         let path: Vec<String> = one.path.split('.').map(str::to_owned).collect();
-        let sentence = one.sentence.replace('|', "\\|");
+        let note = unserved_of(one.path, CAPABILITIES).map(|note| format!(" *{note}*"));
+        let sentence = one.sentence.to_owned() + &note.unwrap_or_default();
+        let sentence = sentence.replace('|', "\\|");
         let cost = match one.kind {
             _ if one.path.starts_with("front_door") => "what its listener, site or pool needs",
             Kind::Table | Kind::Tables => "",
