@@ -93,11 +93,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_setting_by_setting() {
-        let text = "[listeners.a]\nbind = \"127.0.0.1:0\"\n\
+        let text = "[listeners.a]\nbind = \"127.0.0.1:0\"\nh2c = true\n\
                     [sites.s]\nlistener = \"a\"\npool = \"p\"\n\
-                    [pools.p]\nnodes = [\"localhost:1\"]\nslow_start = \"1s\"\n";
+                    [pools.p]\nnodes = [\"localhost:1\"]\nhttp2 = true\n";
         let said = refused(text).unwrap();
-        for path in ["`pools.p.slow_start`", "`pools.p.probe`"] {
+        for path in ["`pools.p.http2`", "`listeners.a.h2c`"] {
             assert!(said.contains(path), "{said}");
         }
     }
