@@ -112,7 +112,8 @@ impl Walk<'_> {
                     if may_be {
                         walk.hide_behind(key);
                     }
-                    if may_be || has_table(value.get_ref()) {
+                    // Of what nobody knows nobody knows that it is no secret.
+                    if may_be || has_table(value.get_ref()) || !walk.is_misspelt(pattern, name) {
                         walk.hide(value);
                     }
                     if let (DeValue::Table(inner), true) = (value.get_ref(), shown.is_empty()) {
@@ -123,6 +124,13 @@ impl Walk<'_> {
                 }
             }
         });
+    }
+
+    /// Whether an unknown setting was meant to be one that there is, here or elsewhere.
+    fn is_misspelt(&self, pattern: &str, name: &str) -> bool {
+        let legal = self.children.get(pattern).into_iter().flatten();
+        SETTINGS.iter().any(|one| one.key() == name)
+            || names::closest(name, legal.map(|(key, _)| *key)).is_some()
     }
 
     /// Looks at every entry of a table, and takes those out that are not sound.
@@ -155,7 +163,7 @@ impl Walk<'_> {
         // What is no text where the path of a key belongs may be the key.
         let is_key = matches!(setting.key(), "chain" | "key") && !value.get_ref().is_str();
         let may_be = is_key || is_text && secrets::is_around(setting.path);
-        if setting.is_secret || may_be {
+        if setting.is_secret || may_be || is_torn_login(value.get_ref()) {
             self.hide(value);
         } else if secrets::takes_names(setting) {
             self.hide_names(value, setting);
@@ -352,6 +360,10 @@ impl Walk<'_> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
+        if matches!(setting.kind, Kind::Table | Kind::Tables) && value.get_ref().is_str() {
+            // The name of what it is for was left out, so it may be for anything.
+            self.hide(value);
+        }
         let found = Diagnostic::error(codes::WRONG_TYPE, format!("`{shown}` takes {takes}"))
             .at(&self.place(value), format!("this is {is}"))
             .help(format!("write {example}: {}", setting.sentence));
@@ -412,6 +424,15 @@ impl Walk<'_> {
 }
 
 type Key<'t> = Spanned<Cow<'t, str>>;
+
+/// Whether an address has gaps in it before an `@`: what stands there may be a login.
+fn is_torn_login(value: &DeValue<'_>) -> bool {
+    let text = value.as_str().unwrap_or_default();
+    let login = text
+        .split_once("://")
+        .and_then(|(_, rest)| rest.rsplit_once('@'));
+    login.is_some_and(|(login, _)| login.contains(char::is_whitespace))
+}
 
 /// Whether a value is a table, or a list with one in it.
 fn has_table(value: &DeValue<'_>) -> bool {

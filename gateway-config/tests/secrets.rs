@@ -146,6 +146,37 @@ fn neither_does_one_that_is_refused() {
 }
 
 #[test]
+fn what_nobody_knows_is_shown_by_its_name_alone_unless_a_known_one_was_meant() {
+    for (text, is_shown) in [
+        ("[tls]\nsay = \"s3cr3t\"\n", false),
+        ("[pools]\nsay = \"s3cr3t\"\n", false),
+        ("[pools.p]\nnodes = [\"h:1\"]\nprobe = \"s3cr3t\"\n", false),
+        ("[sites.s]\nhmac = \"s3cr3t\"\n", false),
+        (
+            "[sites.s]\nlicense = [\"s3cr3t\", { x = \"s3cr3t\" }]\n",
+            false,
+        ),
+        ("[sites.s.routes.r]\n\"X-Api\" = \"s3cr3t\"\n", false),
+        (
+            "[pools.p]\nnodes = [{ addr = \"h:1\", pin = \"s3cr3t\" }]\n",
+            false,
+        ),
+        (
+            "[sites.s.routes.r]\npath = \"/\"\nredirect = \"https://u:s3cr3t @h/\"\n",
+            false,
+        ),
+        ("[pools.p]\nballance = \"s3cr3t\"\n", true),
+        ("[sites.s]\nbalance = \"s3cr3t\"\n", true),
+    ] {
+        let mut sources = Sources::default();
+        let id = sources.add("gateway.toml", text.to_owned());
+        let found = load_source(id, &mut sources).expect_err(text);
+        assert!(!format!("{found:?}").contains(SECRET), "{found:?}");
+        assert_eq!(sources.text(id).contains(SECRET), is_shown, "{text}");
+    }
+}
+
+#[test]
 fn a_name_that_two_files_define_does_not_show_it_either() {
     let mut sources = Sources::default();
     let site = format!("sites.s = {{ {} }}\n", SAMPLES[0].1);
