@@ -8,6 +8,7 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use gateway_pingora::Threshold;
@@ -203,7 +204,7 @@ async fn run(
         Arc::clone(&hangup),
     );
     tokio::spawn(hangs_up);
-    tokio::spawn(looks_after_state(Arc::clone(reload)));
+    look_after_state(reload);
     loop {
         tokio::select! {
             told = signals.next() => match told {
@@ -256,13 +257,24 @@ async fn hang_up(reload: Arc<Reload>, supervisor: Arc<Supervisor>, hangup: Arc<N
     }
 }
 
-/// Looks whether the state directory is where it was, where there is one.
-async fn looks_after_state(reload: Arc<Reload>) {
-    loop {
-        tokio::time::sleep(LOOK).await;
-        let it = Arc::clone(&reload);
-        // A disk may take its time.
-        let _ = tokio::task::spawn_blocking(move || it.looks_after_state()).await;
+/// Looks again and again whether the state directory is where it was, where there is one.
+///
+/// On a thread of its own: a disk may take its time, and a look each second would keep alive whatever
+/// threads of the runtime once waited for something else.
+fn look_after_state(reload: &Arc<Reload>) {
+    let it = Arc::downgrade(reload);
+    let looks = move || {
+        while let Some(reload) = it.upgrade() {
+            reload.looks_after_state();
+            drop(reload);
+            thread::sleep(LOOK);
+        }
+    };
+    let thread = thread::Builder::new().name("state".into());
+    if reload.has_state()
+        && let Err(why) = thread.spawn(looks)
+    {
+        tracing::error!(%why, "nobody looks after the state directory");
     }
 }
 

@@ -427,6 +427,11 @@ impl Reload {
         self.status().not_remembered = why;
     }
 
+    /// Whether there is a state directory.
+    pub(crate) fn has_state(&self) -> bool {
+        self.state.is_some()
+    }
+
     /// Says when the state directory is not where it was any more, and when it is again.
     pub(crate) fn looks_after_state(&self) {
         let looked = self.state.as_ref().map(StateDir::is_at_home);
