@@ -285,6 +285,10 @@ impl LiveNode {
         }
         if health.ejected_until() != until {
             self.trial.store(0, Ordering::SeqCst);
+            if !health.is_in() {
+                // It may be open for a trial that is not wanted any more.
+                self.gate.shut_again();
+            }
             self.plan_trial(&health);
         }
         turn
@@ -406,8 +410,7 @@ pub(crate) trait Settle: std::fmt::Debug + Send + Sync {
     fn settle(&self);
 }
 
-/// A place among the requests in flight on one node, and in its pool if that is bounded; given back
-/// by dropping it.
+/// A place among the requests in flight on one node, and in a bounded pool; given back by dropping it.
 #[derive(Debug)]
 pub struct Slot {
     node: Arc<LiveNode>,
@@ -481,18 +484,17 @@ impl Drop for Slot {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let passed = node
-            .queue
-            .pass(node.id, || Self::take(node, total.as_ref()));
-        match (passed, total) {
-            (Some(waker), _) => waker.wake(),
-            // Somebody may wait for another node of a pool that was full as a whole.
-            (None, Some(total)) => {
+        match total {
+            // Whose turn is next in a pool that was full as a whole may be another node's.
+            Some(total) => {
                 if let Some(pool) = total.pool.upgrade() {
                     pool.settle();
                 }
             }
-            (None, None) => {}
+            None => {
+                let waker = node.queue.pass(node.id, || Self::take(node, None));
+                waker.into_iter().for_each(std::task::Waker::wake);
+            }
         }
     }
 }

@@ -11,6 +11,7 @@
 //!
 //! Source: the selection section of the front door; GATEWAY §6; adr/0004, adr/0048, adr/0049.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::task::Waker;
 use std::time::Instant;
@@ -48,6 +49,25 @@ struct Changes {
     ranges: Ranges,
 }
 
+/// What was found out about a node before its pool knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its address as configured.
+    pub addr: &'a str,
+    /// What its name resolved to.
+    pub addresses: &'a [SocketAddr],
+    /// What a probe of it found.
+    pub seen: &'a Observation,
+}
+
+impl Asked<'_> {
+    fn is_of(&self, node: &LiveNode) -> bool {
+        **node.name() == *self.name && **node.addr() == *self.addr
+    }
+}
+
 /// What picking a node came to.
 #[derive(Debug)]
 pub enum Pick {
@@ -82,7 +102,7 @@ impl PoolState {
             budget: Budget::full(),
             this: Weak::clone(this),
         });
-        let _ = state.reconcile(&mut state.changes(), pool, &fresh, now);
+        let _ = state.reconcile(&mut state.changes(), pool, (&fresh, &[]), now);
         state
     }
 
@@ -195,16 +215,18 @@ impl PoolState {
     /// Takes over the nodes and rules of a new snapshot.
     ///
     /// A node with the same name and address keeps everything known about it. A new one is out
-    /// until its first good probe, or in if nobody probes it. One that is gone is not picked again;
-    /// its slots come back as their requests end.
-    pub fn apply(&self, pool: &Pool, now: Instant) -> Moves {
+    /// until its first good probe, which may have been made before; or in if nobody probes it. One
+    /// that is gone is not picked again; its slots come back as their requests end.
+    ///
+    /// At no moment is nobody there: the old nodes go when the new ones are in.
+    pub fn apply(&self, pool: &Pool, asked: &[Asked<'_>], now: Instant) -> Moves {
         let fresh = match is_probed(pool) {
             true => Health::added(),
             false => Health::unprobed(),
         };
         let mut changes = self.changes();
         changes.ranges.replace(&pool.nodes);
-        let rotations = self.reconcile(&mut changes, pool, &fresh, now);
+        let rotations = self.reconcile(&mut changes, pool, (&fresh, asked), now);
         self.queue.set_limit(pool.queue);
         let roster = self.roster();
         let ranges = changes.ranges.observe(|name| holder(&roster, name));
@@ -329,7 +351,7 @@ impl PoolState {
         &self,
         changes: &mut Changes,
         pool: &Pool,
-        fresh: &Health,
+        (fresh, asked): (&Health, &[Asked<'_>]),
         now: Instant,
     ) -> Vec<Rotation> {
         let (old, total) = {
@@ -350,10 +372,8 @@ impl PoolState {
             node.set(wanted, pool.in_flight, total.as_ref());
             nodes.push(node);
         }
-        let gone = old
-            .iter()
-            .filter(|node| !nodes.iter().any(|kept| kept.id() == node.id()));
-        let mut rotations = remove(gone, total_in(&old));
+        let were_in = total_in(&old);
+        let mut entered = Vec::new();
         let roster = Roster::new(pool, nodes, total);
         for node in &roster.nodes {
             let is_new = !old.iter().any(|before| before.id() == node.id());
@@ -361,17 +381,24 @@ impl PoolState {
             if is_new && node.is_in_rotation() {
                 self.turned(&roster, node, Turn::In, now);
             }
-            if let Some(turn) = turn {
-                self.turned(&roster, node, turn, now);
-                rotations.push(Rotation::of(
-                    node,
-                    turn,
-                    By::Reload,
-                    total_in(&roster.nodes),
-                ));
+            entered.extend(turn.map(|turn| (Arc::clone(node), turn, By::Reload)));
+            if let Some(told) = asked.iter().find(|told| is_new && told.is_of(node)) {
+                node.set_addresses(told.addresses);
+                let turn = node.judge(|health| health.probed(told.seen, &roster.rules, false, now));
+                entered.extend(turn.map(|turn| (Arc::clone(node), turn, By::Probe)));
             }
         }
+        for (node, turn, _) in &entered {
+            self.turned(&roster, node, *turn, now);
+        }
+        let (kept, now_in) = (roster.nodes.clone(), total_in(&roster.nodes));
         *self.roster.write().unwrap_or_else(PoisonError::into_inner) = roster;
+        let gone = old
+            .iter()
+            .filter(|node| !kept.iter().any(|kept| kept.id() == node.id()));
+        let mut rotations = remove(gone, were_in);
+        let moved = entered.iter();
+        rotations.extend(moved.map(|(node, turn, by)| Rotation::of(node, *turn, *by, now_in)));
         rotations
     }
 

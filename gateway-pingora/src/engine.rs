@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use gateway_config::Snapshot;
 use gateway_config::model::{Model, Name};
+use gateway_core::pool::Asked;
 use tracing_appender::non_blocking::NonBlocking;
 
 use crate::access::AccessLog;
@@ -17,7 +18,7 @@ use crate::clock;
 use crate::exposition::Exposition;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
-use crate::probing::{Probing, Tried};
+use crate::probing::{Found, Probing, Tried};
 use crate::serving::{Serving, Shared};
 use crate::threshold::Threshold;
 use crate::view::{Applied, DataPlane, PoolView};
@@ -327,15 +328,19 @@ impl Prepared<'_> {
     pub fn activate(self) -> Applied {
         let shared = &self.engine.shared;
         let pools = self.serving.pools.clone();
+        let now = clock::now();
+        for tried in &self.tried {
+            tried.tell(now);
+        }
         let before = shared.serving.swap(Arc::new(self.serving));
         let logs = shared.serving.load().snapshot.model().logs.clone();
         shared.access_log.turn_to(self.access_log, &logs);
         for pool in pools.values() {
-            let moves = pool.state.apply(&pool.pool, clock::now());
+            let mine = self.tried.iter().filter(|one| one.is_of(pool));
+            let found: Vec<Found<'_>> = mine.map(Tried::found).collect();
+            let asked: Vec<Asked<'_>> = found.iter().map(Found::asked).collect();
+            let moves = pool.state.apply(&pool.pool, &asked, now);
             pool.report(&moves);
-        }
-        for tried in &self.tried {
-            tried.tell(clock::now());
         }
         self.overrides.keep_drained(&shared.serving.load());
         self.engine.probing.watch(&pools, |_| Duration::ZERO);

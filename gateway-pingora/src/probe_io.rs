@@ -27,6 +27,7 @@ use pingora_core::{Error, ErrorType, Result};
 use pingora_http::RequestHeader;
 use pingora_load_balancing::Backend;
 use pingora_load_balancing::health_check::HealthCheck;
+use tokio::sync::Notify;
 
 use crate::clock;
 use crate::peer;
@@ -54,6 +55,8 @@ pub(crate) struct NodeCheck {
     seen: Mutex<Observation>,
     /// The last check could not be made at all.
     says_nothing: AtomicBool,
+    /// The pool is probed otherwise than before.
+    changed: Notify,
 }
 
 impl NodeCheck {
@@ -65,12 +68,17 @@ impl NodeCheck {
             connector,
             seen: Mutex::new(Observation::Unreachable),
             says_nothing: AtomicBool::new(false),
+            changed: Notify::new(),
         }
     }
 
-    /// From the next probe on, the pool is as another snapshot has it.
+    /// The pool is as another snapshot has it. Where it is probed otherwise, the next probe is made
+    /// at once.
     pub(crate) fn apply(&self, pool: Arc<LivePool>) {
-        self.pool.store(pool);
+        let probe = pool.pool.probe.clone();
+        if self.pool.swap(pool).pool.probe != probe {
+            self.changed.notify_one();
+        }
     }
 
     /// Probes once, in time, and tells the pool what was seen.
@@ -271,7 +279,10 @@ pub(crate) async fn watch(check: Arc<NodeCheck>, first: Duration) {
     let mut round = 0_u64;
     let mut next = clock::now() + first;
     loop {
-        tokio::time::sleep_until(next.into()).await;
+        tokio::select! {
+            () = tokio::time::sleep_until(next.into()) => {}
+            () = check.changed.notified() => {}
+        }
         let started = clock::now();
         check.probe().await;
         round += 1;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gateway_config::model::Name;
 use gateway_core::node::LiveNode;
-use gateway_core::pool::PoolState;
+use gateway_core::pool::{Asked, PoolState};
 use gateway_core::readiness::Observation;
 use gateway_core::tried::NodeId;
 use pingora_core::connectors::http::v1::Connector;
@@ -42,8 +43,39 @@ pub(crate) struct Tried {
     seen: Observation,
 }
 
+/// The same, with what its name resolved to.
+pub(crate) struct Found<'a> {
+    tried: &'a Tried,
+    addresses: Arc<[SocketAddr]>,
+}
+
+impl Found<'_> {
+    /// As its pool takes it over.
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        Asked {
+            name: self.tried.node.name(),
+            addr: self.tried.node.addr(),
+            addresses: &self.addresses,
+            seen: &self.tried.seen,
+        }
+    }
+}
+
 impl Tried {
-    /// Tells the pool, which knows the node by now. What it knows better stays.
+    /// Whether it is a node of this pool.
+    pub(crate) fn is_of(&self, pool: &LivePool) -> bool {
+        self.pool.pool.name == pool.pool.name
+    }
+
+    /// With what its name resolved to.
+    pub(crate) fn found(&self) -> Found<'_> {
+        Found {
+            tried: self,
+            addresses: self.node.addresses(),
+        }
+    }
+
+    /// Tells the pool, if it knows the node already. What it knows better stays.
     pub(crate) fn tell(&self, now: Instant) {
         let state = &self.pool.state;
         let is_it = |one: &&Arc<LiveNode>| {

@@ -354,3 +354,22 @@ fn a_listener_bounds_what_is_in_flight_on_it() {
     cluster["a"].lets_go();
     first.hears().is(200);
 }
+
+#[test]
+fn a_pool_that_is_probed_otherwise_after_a_reload_is_so_at_once() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let probe = |every: &str| {
+        format!("[pools.shop.probe]\nkind = \"tcp\"\nevery = \"{every}\"\nfall = 1\n")
+    };
+    let door = edge(&cluster, plain, &probe("1h"));
+    door.sees_in("a");
+    door.sees_in("b");
+    cluster["b"].refuses();
+    let file = door.scratch().path().join("gateway.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let faster = text.replace("every = \"1h\"", "every = \"1100ms\"");
+    std::fs::write(&file, faster).unwrap();
+    door.signal(nix::sys::signal::Signal::SIGHUP);
+    door.sees_out("b");
+    asks(&door, 2);
+}

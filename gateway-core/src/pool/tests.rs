@@ -291,7 +291,7 @@ fn case_59_what_is_known_outlives_a_reload() {
     let held = slot(&state, &Hints::none());
     let before = state.view();
     assert_eq!(
-        state.apply(&pool(&["a", "b"], 2, 4), start()),
+        state.apply(&pool(&["a", "b"], 2, 4), &[], start()),
         Moves::default()
     );
     assert_eq!(state.view(), before);
@@ -308,7 +308,7 @@ fn a_reload_adds_nodes_out_and_takes_nodes_away_with_their_slots_intact() {
     let state = up(&["a", "b"], 2, 4);
     let (old, now) = (named(&state, "b"), start());
     let held = slot(&state, &tried(&state, &["a"]));
-    let moves = state.apply(&pool(&["a", "c"], 2, 4), start());
+    let moves = state.apply(&pool(&["a", "c"], 2, 4), &[], start());
     let gone = &moves.rotations[0];
     assert_eq!(
         (&*gone.node, gone.by, gone.why, gone.total_in),
@@ -336,7 +336,7 @@ fn another_address_under_the_same_name_is_another_node() {
     let state = up(&["a"], 1, 4);
     let mut moved = pool(&["a"], 1, 4);
     moved.nodes[0].addr = "elsewhere.test:1".into();
-    let moves = state.apply(&moved, start());
+    let moves = state.apply(&moved, &[], start());
     assert_eq!(moves.rotations.len(), 1);
     assert!(matches!(
         state.pick(&Hints::none(), start()),
@@ -351,11 +351,11 @@ fn a_reload_moves_ceilings_and_wakes_who_may_go_on() {
     let first = slot(&state, &Hints::none());
     let mut wait = state.wait(&Hints::none(), start()).unwrap();
     assert!(poll(&mut wait, &bell).is_none());
-    let _ = state.apply(&pool(&["a"], 2, 4), start());
+    let _ = state.apply(&pool(&["a"], 2, 4), &[], start());
     assert_eq!(bell.rings(), 1);
     let second = poll(&mut wait, &bell);
     let mut wait = state.wait(&Hints::none(), start()).unwrap();
-    let _ = state.apply(&pool(&["a"], 1, 4), start());
+    let _ = state.apply(&pool(&["a"], 1, 4), &[], start());
     drop(first);
     assert!(
         poll(&mut wait, &bell).is_none(),
@@ -394,7 +394,7 @@ fn ranges_without_a_node_are_counted_and_reported() {
     assert_eq!(state.ranges_without_node(), ["64..".into()]);
     cluster.nodes.push(node("d"));
     cluster.nodes[3].replica = Some("b".into());
-    let _ = state.apply(&cluster, start());
+    let _ = state.apply(&cluster, &[], start());
     let moves = state.probed(&named(&state, "d"), &good(), now);
     assert!(moves.ranges[0].is_held);
 }

@@ -7,7 +7,7 @@ use gateway_config::model::{Balance, HashBy, Pool, ProbeKind};
 use crate::fixture::{pool, slot, start, tried};
 use crate::key;
 use crate::node::Slot;
-use crate::pool::{Pick, PoolState};
+use crate::pool::{Asked, Pick, PoolState};
 use crate::tried::Hints;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -205,7 +205,7 @@ fn a_node_that_comes_in_gets_its_share_step_by_step() {
     let now = start() + 1_000 * SECOND;
     let mut moved = config.clone();
     moved.nodes[1].name = "c".into();
-    let _ = state.apply(&moved, now);
+    let _ = state.apply(&moved, &[], now);
     let of_c = |now: Instant| {
         let picked = (0..1_000).filter_map(|_| at(&state, &Hints::none(), now));
         picked.filter(|slot| &**slot.node().name() == "c").count()
@@ -214,4 +214,66 @@ fn a_node_that_comes_in_gets_its_share_step_by_step() {
     assert!((5..20).contains(&first), "{first}");
     assert!((300..370).contains(&half), "{half}");
     assert!((490..510).contains(&whole), "{whole}");
+}
+
+#[test]
+fn nodes_that_are_all_replaced_by_good_ones_leave_nobody_who_waits_without_a_node() {
+    let state = crate::fixture::up(&["a"], 1, 4);
+    let held = slot(&state, &Hints::none());
+    let bell = Arc::new(crate::fixture::Bell::default());
+    let mut waits = state.wait(&Hints::none(), start()).unwrap();
+    assert!(crate::fixture::poll(&mut waits, &bell).is_none());
+    let good = crate::fixture::good();
+    let asked = Asked {
+        name: "b",
+        addr: "b.test:1",
+        addresses: &[],
+        seen: &good,
+    };
+    let moves = state.apply(&pool(&["b"], 1, 4), &[asked], start());
+    let turns: Vec<_> = moves
+        .rotations
+        .iter()
+        .map(|one| (&*one.node, one.is_in))
+        .collect();
+    assert_eq!(turns, [("a", false), ("b", true)]);
+    let waited = crate::fixture::poll(&mut waits, &bell);
+    assert!(matches!(waited, Some(crate::wait::Waited::Slot(slot)) if name(&slot) == "b"));
+    drop(held);
+}
+
+#[test]
+fn a_trial_that_was_offered_is_over_when_the_node_comes_under_probes() {
+    let config = unprobed(&["a", "b"], Balance::RoundRobin);
+    let state = PoolState::new(&config, 7, start());
+    break_down(&state, "a", &["b"], start());
+    let later = start() + 11 * SECOND;
+    // Offered in passing: the request goes to the other one.
+    let on_b = at(&state, &tried(&state, &["a"]), later).unwrap();
+    let mut probed = config;
+    probed.probe.kind = ProbeKind::Tcp;
+    let _ = state.apply(&probed, &[], later);
+    assert!(at(&state, &tried(&state, &["b"]), later).is_none());
+    drop(on_b);
+}
+
+#[test]
+fn in_a_pool_bounded_as_a_whole_who_waits_goes_where_it_would_have_gone() {
+    let mut config = unprobed(&["a", "b"], Balance::RoundRobin);
+    (config.in_flight_total, config.queue) = (Some(1), 40);
+    let state = PoolState::new(&config, 7, start());
+    let mut held = slot(&state, &Hints::none());
+    let bell = Arc::new(crate::fixture::Bell::default());
+    let mut order = String::new();
+    for _ in 0..6 {
+        let mut waits = state.wait(&Hints::none(), start()).unwrap();
+        assert!(crate::fixture::poll(&mut waits, &bell).is_none());
+        drop(held);
+        let Some(crate::wait::Waited::Slot(next)) = crate::fixture::poll(&mut waits, &bell) else {
+            panic!("one was free");
+        };
+        order += &name(&next);
+        held = next;
+    }
+    assert_eq!(order, "bababa");
 }
