@@ -28,6 +28,9 @@ use crate::shown::Shown;
 use crate::sockets::{Key, Planned, Sockets};
 use crate::view::{DrainingView, ListenerView};
 
+/// How long an idle connection is listened to when nothing is served any more.
+const LAST_LISTEN: Duration = Duration::from_millis(100);
+
 /// The generation that serves, and those that drain.
 pub(crate) struct Generations {
     number: u64,
@@ -293,10 +296,10 @@ impl Generations {
         relieved
     }
 
-    /// Nothing is served any more; idle connections are listened to no longer than they must be.
+    /// Nothing is served any more; idle connections are listened to for what is on its way already.
     pub(crate) fn end(&mut self, drain: Duration, now: Instant, wall: SystemTime) {
         let leave = Leave {
-            idle_until: now,
+            idle_until: now + LAST_LISTEN.min(drain),
             ends: now + drain,
         };
         for leaving in &mut self.leaving {

@@ -13,7 +13,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use socket2::SockRef;
 use tokio::net::TcpStream;
@@ -29,8 +29,11 @@ use crate::listening::Listening;
 use crate::worker::Worker;
 use crate::{clock, sockets};
 
-/// How long connections that are queued already are taken from a socket that will be closed.
+/// How long connections that are queued already are taken from sockets that are left.
 const LAST_ACCEPTS: Duration = Duration::from_millis(250);
+/// How long a socket that will be closed is open for those whose connection the kernel is still making:
+/// a close would reset them, although some of them believe to be connected.
+const LAST_HANDSHAKES: Duration = Duration::from_millis(100);
 /// How long accepting rests when descriptors have run out.
 const REST: Duration = Duration::from_millis(50);
 
@@ -55,7 +58,7 @@ pub(crate) struct Orders {
     pub(crate) closing: Vec<Arc<TcpListener>>,
     /// Sockets that others accept on from here on: what is queued there is taken first.
     pub(crate) handing: Vec<Arc<TcpListener>>,
-    /// Given up when that is done.
+    /// Given up in two steps, when that is done.
     pub(crate) until: Option<Handing>,
     /// Accept no more, and see the connections off.
     pub(crate) leave: Option<Leave>,
@@ -95,13 +98,17 @@ impl Holding {
                 biased;
                 order = orders.recv() => {
                     let order = order?;
-                    if order.leave.is_some() {
-                        // Our shares; a socket is closed as soon as it is empty, not later.
+                    if let Some(leave) = order.leave {
+                        // Our shares; a socket is closed as soon as it may be, not later.
                         sockets.clear();
+                        self.drain.begin(leave);
                     }
-                    self.close(order.closing);
-                    self.hand_over(order.handing);
-                    drop(order.until);
+                    // Who connected before the change is answered as before it.
+                    self.empty(&order.handing);
+                    drop(order.handing);
+                    let until = order.until.map(Handing::has_taken);
+                    self.close(order.closing).await;
+                    drop(until);
                     if order.leave.is_some() {
                         return order.leave;
                     }
@@ -154,36 +161,35 @@ impl Holding {
         }
     }
 
-    /// Takes what is queued on sockets that will be closed, and closes each.
-    fn close(&mut self, closing: Vec<Arc<TcpListener>>) {
-        let last = clock::now() + LAST_ACCEPTS;
-        for socket in closing {
+    /// Takes what is queued on sockets that will be closed, and once more what the kernel was still making
+    /// then, and closes them.
+    async fn close(&mut self, closing: Vec<Arc<TcpListener>>) {
+        if closing.is_empty() {
+            return;
+        }
+        for socket in &closing {
             // Best effort: without it, who comes between the last look and the close is reset.
-            let _ = SockRef::from(&*socket).attach_filter(&sockets::NOBODY_NEW);
-            self.empty(&socket, last);
+            let _ = SockRef::from(&**socket).attach_filter(&sockets::NOBODY_NEW);
         }
+        self.empty(&closing);
+        tokio::time::sleep(LAST_HANDSHAKES).await;
+        self.empty(&closing);
     }
 
-    /// Takes what is queued on sockets that others accept on next, and may be of another kind there: who
-    /// connected before the change is answered as before it.
-    fn hand_over(&mut self, handing: Vec<Arc<TcpListener>>) {
+    /// Takes what is queued on sockets. It is asked of the kernel: the runtime may not know of it yet.
+    fn empty(&mut self, sockets: &[Arc<TcpListener>]) {
         let last = clock::now() + LAST_ACCEPTS;
-        for socket in handing {
-            self.empty(&socket, last);
-        }
-    }
-
-    /// Takes what is queued on a socket. It is asked of the kernel: the runtime may not know of it yet.
-    fn empty(&mut self, socket: &TcpListener, last: Instant) {
-        while clock::now() < last {
-            let Ok((stream, peer)) = socket.accept() else {
-                break;
-            };
-            let stream = stream
-                .set_nonblocking(true)
-                .and_then(|()| TcpStream::from_std(stream));
-            if let Ok(stream) = stream {
-                self.take((stream, peer));
+        for socket in sockets {
+            while clock::now() < last {
+                let Ok((stream, peer)) = socket.accept() else {
+                    break;
+                };
+                let stream = stream
+                    .set_nonblocking(true)
+                    .and_then(|()| TcpStream::from_std(stream));
+                if let Ok(stream) = stream {
+                    self.take((stream, peer));
+                }
             }
         }
     }

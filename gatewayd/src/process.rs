@@ -34,9 +34,9 @@ const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Serves what `owner` says until told to stop.
 pub(crate) fn serve(owner: Box<dyn Owner>, settings: &cli::Process) -> Exit {
-    let inherited: Arc<[TcpListener]> = systemd::inherited().into();
+    let inherited = systemd::inherited();
     let (_written, log) = log::start();
-    match starts(owner, settings, &inherited, log) {
+    match starts(owner, settings, inherited, log) {
         Ok(running) => running.serve(),
         Err(NotStarted::Told) => {
             tracing::info!("told to end before anything was served");
@@ -78,7 +78,7 @@ struct Running {
 fn starts(
     owner: Box<dyn Owner>,
     settings: &cli::Process,
-    inherited: &Arc<[TcpListener]>,
+    inherited: Vec<TcpListener>,
     log: Log,
 ) -> Result<Running, NotStarted> {
     let because =
@@ -105,7 +105,7 @@ fn starts(
     let mut signals = signals.map_err(|why| because("no signals", &why))?;
     let control = Control::bind(&settings.addresses(), &settings.control)
         .map_err(|why| NotStarted::Otherwise(why.to_string()))?;
-    let (around_it, inherited) = (Arc::clone(&around), Arc::clone(inherited));
+    let around_it = Arc::clone(&around);
     let start = move |threshold: &_| first.starts(&around_it, &inherited, threshold);
     let (ask, stop) = mpsc::channel(1);
     let started = runtime.block_on(unless_told(&mut signals, &ask, start));

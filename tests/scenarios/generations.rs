@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
+use socket2::{SockFilter, SockRef};
 
 /// A gateway with these listeners, each with a site for every host before the same pool.
 struct House {
@@ -29,13 +30,22 @@ struct House {
 
 impl House {
     fn with(cluster: &Cluster, workers: u16, listeners: &[(&str, &str)]) -> Self {
+        Self::planned(cluster, workers, listeners, |plan| plan)
+    }
+
+    fn planned(
+        cluster: &Cluster,
+        workers: u16,
+        listeners: &[(&str, &str)],
+        plan: impl FnOnce(Plan) -> Plan,
+    ) -> Self {
         let node = &cluster["a"];
         let pool = format!(
             "[pools.shop]\nnodes = [{{ name = \"a\", addr = \"{}\" }}]\n\
              [pools.shop.probe]\nevery = \"250ms\"\n",
             node.addr()
         );
-        let door = Plan::configured(&text(&pool, workers, listeners)).opens();
+        let door = plan(Plan::configured(&text(&pool, workers, listeners))).opens();
         door.sees_in("a");
         House {
             door,
@@ -257,11 +267,51 @@ fn nobody_is_lost_who_connects_while_a_listener_moves_inside_its_address() {
                 }
             }
         });
-        for addr in [free, wide].into_iter().cycle().take(200) {
+        for addr in [free, wide].into_iter().cycle().take(60) {
             house.now_has(2, &[("front", ANY), ("side", &bind(addr))]);
         }
         drop(play);
     });
+}
+
+/// Takes no bare acknowledgement: whoever has asked for a connection believes to have it, and the kernel
+/// has it only with the first bytes.
+const ONLY_SYN_AND_PUSH: [SockFilter; 4] = [
+    SockFilter::new(0x30, 0, 0, 13),
+    SockFilter::new(0x45, 1, 0, 0x0a),
+    SockFilter::new(0x06, 0, 0, 0),
+    SockFilter::new(0x06, 0, 0, u32::MAX),
+];
+
+#[test]
+fn who_is_still_being_connected_when_a_listener_goes_is_served() {
+    let cluster = Cluster::of(&["a"]);
+    let half = TcpListener::bind("127.0.0.1:0").unwrap();
+    SockRef::from(&half)
+        .attach_filter(&ONLY_SYN_AND_PUSH)
+        .unwrap();
+    let addr = half.local_addr().unwrap();
+    let side = bind(addr);
+    let with = [("front", ANY), ("side", &*side)];
+    let mut house = House::planned(&cluster, 1, &with, |plan| plan.inherits(half));
+    let mut early = None;
+    house.while_a_worker_is_held(|house| {
+        early = Some(Conversation::open(addr));
+        house.now_has(1, &[("front", ANY)]);
+    });
+    // The order to go is carried out now, and a socket that is closed at once is not seen any more.
+    let _ = wait::maybe(Duration::from_millis(20), || (!listens(addr)).then_some(()));
+
+    early.unwrap().asks(&get()).is(200);
+
+    wait::until("the socket to be closed", wait::SOON, || !listens(addr));
+}
+
+/// Whether a socket listens there (proc_net_tcp(5): in hexadecimal, 0A is LISTEN).
+fn listens(addr: SocketAddr) -> bool {
+    let listening = format!(":{:04X} 00000000:0000 0A ", addr.port());
+    let sockets = fs::read_to_string("/proc/self/net/tcp").unwrap();
+    sockets.contains(&listening)
 }
 
 #[test]

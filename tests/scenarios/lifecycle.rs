@@ -95,6 +95,32 @@ fn with_nothing_in_flight_it_ends_in_under_200_ms() {
 }
 
 #[test]
+fn a_request_that_is_on_its_way_when_it_is_told_to_stop_is_answered() {
+    let cluster = Cluster::of(&["a"]);
+    let answered = (0..5).any(|_| {
+        let door = Door::before(&cluster).opens();
+        let mut idle = door.connect();
+        idle.asks(&Request::get("/schema")).is(200);
+        // Longer idle than it is still listened to.
+        wait::until("a later second", wait::SOON, {
+            let begun = clock::now();
+            move || begun.elapsed() > Duration::from_millis(150)
+        });
+
+        door.stops();
+        let _ = door.log().waits_for("draining", |_| true);
+        // Long enough for it to have been told to go, where that is at once.
+        let _ = wait::maybe(Duration::from_millis(30), || None::<()>);
+
+        idle.sends(&Request::get("/schema"));
+        let answer = idle.listens().ok().flatten();
+        answer.is_some_and(|answer| answer.status == 200)
+    });
+    // One of several, because others may have the machine for longer than it listens.
+    assert!(answered);
+}
+
+#[test]
 fn usr2_means_nothing_yet_and_is_not_the_end() {
     let cluster = Cluster::of(&["a"]);
     let door = Door::before(&cluster).opens();
