@@ -38,6 +38,7 @@ mod origin;
 mod pace;
 mod patience;
 mod peer;
+mod piece;
 mod pools;
 mod post;
 mod probe_io;

@@ -37,6 +37,8 @@ usage: cargo xtask COMMAND
   demo [--once]      three stand-in nodes and a front door; with --once the story plays and checks itself
   soak [--minutes N] [--seed N] [--format json]
                      the gateway under load, through reloads and faults: what failed and need not have
+  bench [instructions|files]
+                     what the gateway costs, in ratios: needs valgrind, nginx; a machine with nothing else to do
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
   differential       the edge's vectors, as nginx and Caddy answer them: each difference has its reason
@@ -67,7 +69,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     match command.as_str() {
         "arch" => arch::run(&root)?,
         "check" => check::run(&root)?,
-        "demo" | "soak" => return play::run(&root, command, rest),
+        "bench" | "demo" | "soak" => return play::run(&root, command, rest),
         "differential" => differential::run(&root)?,
         "editors" => editors::run(&root)?,
         "generate" => generate::run(&root, rest)?,

@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use gateway_config::model::Files;
 use gateway_core::failure::Failure;
 use gateway_files::{Answer, Asked, Body, Part, ReadNow, Root};
@@ -19,9 +18,7 @@ use crate::ctx::Ctx;
 use crate::fields::accepts_html;
 use crate::folder::Folder;
 use crate::made::Made;
-
-/// Bytes of a file that are read at once.
-const PIECE: u64 = 64 * 1024;
+use crate::piece::Piece;
 
 /// Answers.
 ///
@@ -108,26 +105,23 @@ impl Owned {
 /// Sends what is asked for of a file, as fast as the client takes it.
 async fn send(mut part: Part, session: &mut Session) -> Result<()> {
     while part.left() > 0 {
-        let size = usize::try_from(part.left().min(PIECE)).unwrap_or_default();
-        let mut buffer = vec![0; size];
-        let read = match part.read(&mut buffer) {
+        let mut piece = Piece::take();
+        let read = match part.read(piece.room()) {
             Ok(ReadNow::Bytes(read)) => read,
             Ok(ReadNow::WouldBlock) => {
                 let waited = elsewhere(move || {
-                    let read = part.read_blocking(&mut buffer);
-                    read.map(|read| (part, buffer, read))
+                    let read = part.read_blocking(piece.room());
+                    read.map(|read| (part, piece, read))
                 });
                 let (same, filled, read) = waited.await?.or_err(UNREAD, "a file")?;
-                (part, buffer) = (same, filled);
+                (part, piece) = (same, filled);
                 read
             }
             Err(error) => return Err(error).or_err(UNREAD, "a file"),
         };
-        buffer.truncate(read);
         let is_last = part.left() == 0;
-        session
-            .write_response_body(Some(Bytes::from(buffer)), is_last)
-            .await?;
+        let bytes = piece.into_bytes(read);
+        session.write_response_body(Some(bytes), is_last).await?;
     }
     Ok(())
 }

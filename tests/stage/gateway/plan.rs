@@ -181,13 +181,9 @@ impl Plan {
 
     /// Gives the process a disk of its own at a place, and nobody else.
     #[must_use]
-    pub fn with_disk(mut self, disk: &Disk) -> Self {
-        self = self.after_saying(&disk.mounted());
-        let program = std::mem::replace(&mut self.program, "unshare".into());
-        let words = ["--user", "--map-root-user", "--mount"].map(Into::into);
-        self.start
-            .splice(0..0, words.into_iter().chain([program.into()]));
-        self
+    pub fn with_disk(self, disk: &Disk) -> Self {
+        self.after_saying(&disk.mounted())
+            .under("unshare", ["--user", "--map-root-user", "--mount"])
     }
 
     /// Starts it from a shell that has been told this.
@@ -202,11 +198,22 @@ impl Plan {
 
     /// Starts it with this in its environment.
     #[must_use]
-    pub fn told(mut self, name: &str, value: &OsStr) -> Self {
+    pub fn told(self, name: &str, value: &OsStr) -> Self {
         let mut said = OsString::from(format!("{name}="));
         said.push(value);
-        let program = std::mem::replace(&mut self.program, "env".into());
-        self.start.splice(0..0, [said, program.into()]);
+        self.under("env", [said])
+    }
+
+    /// Starts it by another program that has been given these words.
+    #[must_use]
+    pub fn under<T: Into<OsString>>(
+        mut self,
+        program: &str,
+        words: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let ours = std::mem::replace(&mut self.program, program.into());
+        let words = words.into_iter().map(Into::into);
+        self.start.splice(0..0, words.chain([ours.into()]));
         self
     }
 
