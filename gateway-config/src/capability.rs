@@ -326,12 +326,12 @@ mod tests {
         assert!(told(&all).is_empty());
         let some: Vec<Capability> = all
             .into_iter()
-            .filter(|one| *one != Capability::H2c)
+            .filter(|one| *one != Capability::Http2Only)
             .collect();
         assert_eq!(
             told(&some),
             [
-                "gateway.toml:3:1: error[G0317]: `listeners.web.h2c` is not executed by this data plane"
+                "gateway.toml:4:1: error[G0317]: `listeners.web.alpn` is not executed by this data plane"
             ]
         );
     }

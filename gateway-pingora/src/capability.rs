@@ -24,6 +24,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::ErrorPages,
     Capability::FieldEdits,
     Capability::Files,
+    Capability::H2c,
     Capability::Hsts,
     Capability::Http2,
     Capability::Http2Bounds,

@@ -36,16 +36,24 @@ const LAST_LISTEN: Duration = Duration::from_millis(100);
 
 /// Serves one connection to its end.
 pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
-    if conn.is_http2() {
-        conn.open();
-        let listener = Arc::clone(&client.listening.settings());
-        return http2::serve(conn, &worker.proxy, listener, &client.drain.watch()).await;
-    }
     let drain = client.drain.watch();
-    let mut patience = client.listening.settings().head.timeout;
+    let listener = Arc::clone(&client.listening.settings());
+    if conn.is_http2() {
+        return http2::serve(conn, &worker.proxy, listener, &drain).await;
+    }
+    let mut may_begin_http2 = listener.h2c;
+    let mut patience = listener.head.timeout;
     while wait(&mut conn, patience, &client.drain).await {
         let listener = Arc::clone(&client.listening.settings());
-        if let Err(refusal) = conn.read_head(&listener.head).await {
+        let deadline = clock::now() + listener.head.timeout;
+        if std::mem::take(&mut may_begin_http2) {
+            match conn.begins_http2(deadline).await {
+                Ok(true) => return http2::serve(conn, &worker.proxy, listener, &drain).await,
+                Ok(false) => {}
+                Err(refusal) => return refuse(conn, &client, &worker, refusal).await,
+            }
+        }
+        if let Err(refusal) = conn.read_head(&listener.head, deadline).await {
             return refuse(conn, &client, &worker, refusal).await;
         }
         let mut session = ServerSession::new_http1(conn);

@@ -30,11 +30,12 @@ struct Http2 {
 
 /// Serves a connection to its end, which comes when it has been idle for too long.
 pub(crate) async fn serve(
-    conn: Box<Conn>,
+    mut conn: Box<Conn>,
     proxy: &Arc<HttpProxy<Door>>,
     listener: Arc<Listener>,
     drain: &ShutdownWatch,
 ) {
+    conn.open();
     let mut options = HttpServerOptions::default();
     options.h2_idle_timeout = Some(listener.idle);
     let http2 = Http2 {

@@ -283,6 +283,8 @@ impl Ssl for Conn {
                 Some(b"http/1.1") => Some(ALPN::H1),
                 _ => None,
             },
+            // By prior knowledge (RFC 9113 §3.3).
+            Io::Plain(_) if self.frames.is_some() => Some(ALPN::H2),
             Io::Gone | Io::Plain(_) => None,
         }
     }

@@ -1,10 +1,13 @@
 //! The same door over HTTP/2, which a listener offers when it is told to; the preset does not.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use gateway_tests::certs::{Authority, Trust};
-use gateway_tests::gateway::Door;
+use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::http2::{Http2, head};
+use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
@@ -47,6 +50,87 @@ fn http2_is_agreed_on_and_the_node_is_asked_in_http_1_1() {
     );
     assert_eq!(seen.head.first("content-length"), Some("6"));
     assert_eq!(seen.head.first("x-forwarded-proto"), Some("https"));
+}
+
+fn clear_door(cluster: &Cluster) -> Door {
+    let text = format!(
+        "workers = 1\n[listeners.door]\nbind = \"127.0.0.1:0\"\nh2c = true\nhead = {{ timeout = \"1s\" }}\n\
+         [sites.shop]\nlistener = \"door\"\npool = \"shop\"\nendpoints = \"shop\"\n\
+         [pools.shop]\nnodes = [{{ name = \"a\", addr = \"{}\" }}]\n",
+        cluster["a"].addr()
+    );
+    let door = Plan::configured(&text).opens();
+    door.sees_in("a");
+    door
+}
+
+#[test]
+fn who_begins_with_http2_in_clear_text_is_served_in_it_where_that_is_allowed() {
+    let cluster = Cluster::of(&["a"]);
+    let door = clear_door(&cluster);
+    let client = Http2::in_clear(door.addr()).unwrap();
+
+    let answers = [b"one".as_slice(), b"two"].map(|body| client.asks("POST", "/sql", body));
+
+    for (answer, said) in answers.iter().zip(["one", "two"]) {
+        assert_eq!(answer.json()["echo"].as_str(), Some(said));
+    }
+    let seen = &cluster["a"].seen()[0];
+    assert_eq!(seen.head.first("x-forwarded-proto"), Some("http"));
+    for method in ["GET", "PUT", "PRI", "PRIVATE", "P"] {
+        let _ = door.connect().asks(&Request::new(method, "/schema"));
+        let seen = cluster["a"].seen();
+        let last = seen.last().unwrap();
+        assert_eq!(last.head.start, format!("{method} /schema HTTP/1.1"));
+    }
+}
+
+#[test]
+fn a_preface_that_comes_byte_by_byte_is_one_and_a_part_of_one_is_no_request() {
+    let cluster = Cluster::of(&["a"]);
+    let door = clear_door(&cluster);
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let mut whole = TcpStream::connect(door.addr()).unwrap();
+    whole.set_nodelay(true).unwrap();
+    for byte in preface.iter().chain(&settings) {
+        whole.write_all(&[*byte]).unwrap();
+    }
+    let mut frame = [0; 9];
+    whole.read_exact(&mut frame).unwrap();
+    assert_eq!(frame[3], 4, "settings come first: {frame:?}");
+
+    // Nothing waits for the rest longer than for a head; what is another text is judged as a head.
+    for (part, status) in [
+        (&preface[..14], "408"),
+        (b"PRI * HTTP/2.0\r\n\r\nSN", "400"),
+    ] {
+        let mut stream = TcpStream::connect(door.addr()).unwrap();
+        stream.write_all(part).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with(&format!("HTTP/1.1 {status} ")), "{said}");
+    }
+}
+
+#[test]
+fn what_is_bounded_over_tls_is_bounded_in_clear_text() {
+    let cluster = Cluster::of(&["a"]);
+    let door = clear_door(&cluster);
+    let ping = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    let mut flood = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    flood.extend(settings);
+    flood.extend(std::iter::repeat_n(ping, 200).flatten());
+    let mut stream = TcpStream::connect(door.addr()).unwrap();
+    stream.write_all(&flood).unwrap();
+
+    let mut said = Vec::new();
+    let _ = stream.read_to_end(&mut said);
+
+    // GOAWAY is the last: eight bytes, of which the last four are the code.
+    let last = said.split_at(said.len().saturating_sub(17)).1;
+    assert_eq!((last[3], last[16]), (7, 11), "{last:?}");
 }
 
 #[test]

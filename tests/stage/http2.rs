@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
 use http::Request as Head2;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_rustls::TlsConnector;
@@ -66,13 +67,31 @@ impl Http2 {
     /// The connection was not taken, or the handshake failed.
     pub fn tries(addr: SocketAddr, trust: &Trust, name: &str) -> std::io::Result<Self> {
         let runtime = runtime();
-        let (sender, version) = runtime.block_on(async {
-            let tls = handshake(addr, trust, name).await?;
-            let version = tls.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
-            let shaken = h2::client::handshake(tls).await;
+        let tls = runtime.block_on(handshake(addr, trust, name))?;
+        let version = tls.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
+        Self::over(runtime, tls, version)
+    }
+
+    /// Begins with HTTP/2 in clear text, by prior knowledge.
+    ///
+    /// # Errors
+    /// The connection was not taken.
+    pub fn in_clear(addr: SocketAddr) -> std::io::Result<Self> {
+        let runtime = runtime();
+        let socket = runtime.block_on(TcpStream::connect(addr))?;
+        Self::over(runtime, socket, None)
+    }
+
+    fn over(
+        runtime: Runtime,
+        io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        version: Option<Vec<u8>>,
+    ) -> std::io::Result<Self> {
+        let sender = runtime.block_on(async {
+            let shaken = h2::client::handshake(io).await;
             let (sender, connection) = shaken.map_err(std::io::Error::other)?;
             tokio::spawn(connection);
-            std::io::Result::Ok((sender, version))
+            std::io::Result::Ok(sender)
         })?;
         Ok(Self {
             runtime,

@@ -21,6 +21,8 @@ use crate::gate::head::{Framing, HeadFault, judge};
 use crate::gate::scan::{Scan, ScanFault};
 use crate::patience::Patience;
 
+/// What a client of HTTP/2 says first.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Room made for one read.
 const READ: usize = 4096;
 /// How often a client that is not read any further is looked at.
@@ -109,26 +111,43 @@ impl Conn {
         self.timer.poll(cx, deadline).map(|()| false)
     }
 
+    /// Whether the client begins with the preface of HTTP/2 (RFC 9113 §3.4). As soon as a byte is none
+    /// of it, what there is is the beginning of a head.
+    ///
+    /// # Errors
+    /// Why nothing came that tells.
+    ///
+    /// Cancel-safe: what has been read is kept.
+    pub(crate) async fn begins_http2(&mut self, deadline: Instant) -> Result<bool, HeadRefusal> {
+        loop {
+            let seen = self.input.len().min(PREFACE.len());
+            if self.input.get(..seen) != PREFACE.get(..seen) {
+                return Ok(false);
+            }
+            if seen == PREFACE.len() {
+                return Ok(true);
+            }
+            self.fill_until(deadline).await?;
+        }
+    }
+
     /// Reads and judges the next head; afterwards the connection can be read as one message.
     ///
     /// # Errors
     /// Why there is none. After an error the connection can only be answered and closed.
     ///
-    /// Cancel-safe: what has been read is kept, the time already spent is not.
-    pub(crate) async fn read_head(&mut self, limits: &HeadLimits) -> Result<(), HeadRefusal> {
+    /// Cancel-safe: what has been read is kept.
+    pub(crate) async fn read_head(
+        &mut self,
+        limits: &HeadLimits,
+        deadline: Instant,
+    ) -> Result<(), HeadRefusal> {
         let mut scan = Scan::default();
-        let deadline = clock::now() + limits.timeout;
         let range = loop {
             if let Some(range) = scan.find(&self.input, limits)? {
                 break range;
             }
-            let fill = poll_fn(|cx| self.poll_fill(cx));
-            match tokio::time::timeout_at(deadline.into(), fill).await {
-                Ok(Ok(0)) | Ok(Err(_)) => return Err(HeadRefusal::Closed),
-                Ok(Ok(_)) => {}
-                Err(_) if self.input.is_empty() => return Err(HeadRefusal::Closed),
-                Err(_) => return Err(HeadRefusal::Slow),
-            }
+            self.fill_until(deadline).await?;
         };
         let _ = self.input.split_to(range.start);
         let length = range.len();
@@ -143,6 +162,17 @@ impl Conn {
         }
         self.reading = Reading::Head { left, then };
         Ok(())
+    }
+
+    /// Reads more of what begins a message.
+    async fn fill_until(&mut self, deadline: Instant) -> Result<(), HeadRefusal> {
+        let fill = poll_fn(|cx| self.poll_fill(cx));
+        match tokio::time::timeout_at(deadline.into(), fill).await {
+            Ok(Ok(0)) | Ok(Err(_)) => Err(HeadRefusal::Closed),
+            Ok(Ok(_)) => Ok(()),
+            Err(_) if self.input.is_empty() => Err(HeadRefusal::Closed),
+            Err(_) => Err(HeadRefusal::Slow),
+        }
     }
 
     /// Ends the message; whether a next one may follow on this connection.
@@ -347,11 +377,12 @@ impl Conn {
     }
 
     fn poll_open(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
         if !self.input.is_empty() {
             self.give(usize::MAX, buf);
-            return Poll::Ready(Ok(()));
+            let given = buf.filled().get(before..).unwrap_or_default();
+            return Poll::Ready(self.received(given));
         }
-        let before = buf.filled().len();
         let read = Pin::new(&mut self.io).poll_read(cx, buf);
         self.tls_may_hold_bytes = read.is_ready();
         match read {

@@ -1,7 +1,7 @@
 //! What a connection lets through, over real sockets and however the bytes are cut.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gateway_config::model::{HeadLimits, Listener};
 use proptest::prelude::*;
@@ -18,6 +18,10 @@ use crate::gate::head::HeadFault;
 use crate::listening::Listening;
 
 const SECOND: Duration = Duration::from_secs(1);
+
+fn soon() -> Instant {
+    clock::now() + 5 * SECOND
+}
 
 fn listener() -> Listener {
     let head = HeadLimits {
@@ -118,7 +122,7 @@ proptest! {
             let receive = async {
                 let mut read = Vec::new();
                 for sent in &messages {
-                    conn.read_head(&listener().head).await.unwrap();
+                    conn.read_head(&listener().head, soon()).await.unwrap();
                     read.push(message(&mut conn, sent.len(), room).await);
                     assert!(conn.end_message());
                 }
@@ -136,7 +140,7 @@ fn the_end_of_the_client_is_seen_while_it_waits_for_its_answer() {
         let (mut conn, mut client) = pair().await;
         let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         client.write_all(head).await.unwrap();
-        conn.read_head(&listener().head).await.unwrap();
+        conn.read_head(&listener().head, soon()).await.unwrap();
         assert_eq!(message(&mut conn, head.len(), 99).await, head);
         client.shutdown().await.unwrap();
         assert_eq!(conn.read(&mut [0; 9]).await.unwrap(), 0);
@@ -151,7 +155,7 @@ fn the_end_of_a_client_is_seen_however_much_it_sent_ahead() {
             let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
             client.write_all(head).await.unwrap();
             client.write_all(&vec![b'x'; ahead]).await.unwrap();
-            conn.read_head(&listener().head).await.unwrap();
+            conn.read_head(&listener().head, soon()).await.unwrap();
             assert_eq!(message(&mut conn, head.len(), 99).await, head);
             let mut byte = [0; 1];
             let waits = tokio::time::timeout(SECOND / 10, conn.read(&mut byte)).await;
@@ -169,7 +173,7 @@ fn the_deadline_of_the_steps_ends_the_wait() {
         let (mut conn, mut client) = pair().await;
         let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         client.write_all(head).await.unwrap();
-        conn.read_head(&listener().head).await.unwrap();
+        conn.read_head(&listener().head, soon()).await.unwrap();
         message(&mut conn, head.len(), 99).await;
         conn.client.watch.until(clock::now() + 900 * SECOND);
         conn.client.watch.until(clock::now() + SECOND / 20);
@@ -188,7 +192,7 @@ fn a_broken_chunk_ends_the_message_and_is_remembered() {
             .write_all(format!("{head}1\r\nab").as_bytes())
             .await
             .unwrap();
-        conn.read_head(&listener().head).await.unwrap();
+        conn.read_head(&listener().head, soon()).await.unwrap();
         message(&mut conn, head.len(), head.len()).await;
         let error = conn.read(&mut [0; 99]).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
@@ -207,17 +211,17 @@ fn a_head_that_does_not_come_is_told_from_one_that_is_wrong() {
             ..listener().head
         };
         assert!(matches!(
-            conn.read_head(&quick).await,
+            conn.read_head(&quick, clock::now() + quick.timeout).await,
             Err(HeadRefusal::Slow)
         ));
         let (mut conn, mut client) = pair().await;
         client.write_all(b"GET / HTTP/1.1\nHo").await.unwrap();
-        let wrong = conn.read_head(&listener().head).await;
+        let wrong = conn.read_head(&listener().head, soon()).await;
         assert!(matches!(wrong, Err(HeadRefusal::Head(HeadFault::Line))));
         let (mut conn, client) = pair().await;
         drop(client);
         assert!(matches!(
-            conn.read_head(&quick).await,
+            conn.read_head(&quick, clock::now() + quick.timeout).await,
             Err(HeadRefusal::Closed)
         ));
     });
@@ -229,7 +233,7 @@ fn small_writes_are_gathered_and_a_wait_sends_them() {
         let (mut conn, mut client) = pair().await;
         let head = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
         client.write_all(head).await.unwrap();
-        conn.read_head(&listener().head).await.unwrap();
+        conn.read_head(&listener().head, soon()).await.unwrap();
         message(&mut conn, head.len(), 99).await;
         conn.write_all(b"abc").await.unwrap();
         assert_eq!(conn.output, b"abc");
