@@ -102,7 +102,7 @@ impl PoolState {
             budget: Budget::full(),
             this: Weak::clone(this),
         });
-        let _ = state.reconcile(&mut state.changes(), pool, (&fresh, &[]), now);
+        let _ = state.reconcile(&mut state.changes(), pool, (&fresh, &[], &[]), now);
         state
     }
 
@@ -215,18 +215,19 @@ impl PoolState {
     /// Takes over the nodes and rules of a new snapshot.
     ///
     /// A node with the same name and address keeps everything known about it. A new one is out
-    /// until its first good probe, which may have been made before; or in if nobody probes it. One
-    /// that is gone is not picked again; its slots come back as their requests end.
+    /// until its first good probe, which may have been made before; or in if nobody probes it; or
+    /// drained from its first moment, if it has one of the names that are. One that is gone is not picked again;
+    /// its slots come back as their requests end.
     ///
     /// At no moment is nobody there: the old nodes go when the new ones are in.
-    pub fn apply(&self, pool: &Pool, asked: &[Asked<'_>], now: Instant) -> Moves {
+    pub fn apply(&self, pool: &Pool, asked: &[Asked<'_>], drained: &[&str], now: Instant) -> Moves {
         let fresh = match is_probed(pool) {
             true => Health::added(),
             false => Health::unprobed(),
         };
         let mut changes = self.changes();
         changes.ranges.replace(&pool.nodes);
-        let rotations = self.reconcile(&mut changes, pool, (&fresh, asked), now);
+        let rotations = self.reconcile(&mut changes, pool, (&fresh, asked, drained), now);
         self.queue.set_limit(pool.queue);
         let roster = self.roster();
         let ranges = changes.ranges.observe(|name| holder(&roster, name));
@@ -351,7 +352,7 @@ impl PoolState {
         &self,
         changes: &mut Changes,
         pool: &Pool,
-        (fresh, asked): (&Health, &[Asked<'_>]),
+        (fresh, asked, drained): (&Health, &[Asked<'_>], &[&str]),
         now: Instant,
     ) -> Vec<Rotation> {
         let (old, total) = {
@@ -367,7 +368,11 @@ impl PoolState {
                 let id = NodeId(changes.next_id);
                 changes.next_id += 1;
                 let queue = Arc::clone(&self.queue);
-                Arc::new(LiveNode::new(id, wanted, fresh.clone(), queue, now))
+                let node = LiveNode::new(id, wanted, fresh.clone(), queue, now);
+                if drained.contains(&&*wanted.name) {
+                    let _ = node.set_drained(true);
+                }
+                Arc::new(node)
             });
             node.set(wanted, pool.in_flight, total.as_ref());
             nodes.push(node);

@@ -332,6 +332,8 @@ impl Prepared<'_> {
         for tried in &self.tried {
             tried.tell(now);
         }
+        // A pool that comes has no nodes yet that an operator could have drained.
+        self.overrides.keep_drained(&self.serving);
         let before = shared.serving.swap(Arc::new(self.serving));
         let logs = shared.serving.load().snapshot.model().logs.clone();
         shared.access_log.turn_to(self.access_log, &logs);
@@ -339,10 +341,10 @@ impl Prepared<'_> {
             let mine = self.tried.iter().filter(|one| one.is_of(pool));
             let found: Vec<Found<'_>> = mine.map(Tried::found).collect();
             let asked: Vec<Asked<'_>> = found.iter().map(Found::asked).collect();
-            let moves = pool.state.apply(&pool.pool, &asked, now);
+            let drained = self.overrides.drained_in(&pool.pool.name);
+            let moves = pool.state.apply(&pool.pool, &asked, &drained, now);
             pool.report(&moves);
         }
-        self.overrides.keep_drained(&shared.serving.load());
         self.engine.probing.watch(&pools, |_| Duration::ZERO);
         let turnover = self.engine.turn_over(self.plan, self.is_new_generation);
         let (generation, _) = self.engine.generations().current();
@@ -366,6 +368,12 @@ impl Prepared<'_> {
 }
 
 impl Overrides {
+    /// The nodes of a pool that are to be drained, whether or not they are there.
+    fn drained_in(&self, pool: &str) -> Vec<&str> {
+        let of_pool = self.drained.iter().filter(|(of, _)| of == pool);
+        of_pool.map(|(_, node)| &**node).collect()
+    }
+
     /// A node that has come under the name of one that is drained is drained as well. One that has
     /// left the configuration is as drained as can be.
     fn keep_drained(&self, serving: &Serving) {

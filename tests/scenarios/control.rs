@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::thread;
 
 use gateway_tests::gateway::{Door, Ended, Plan, runs};
-use gateway_tests::node::Cluster;
+use gateway_tests::message::Request;
+use gateway_tests::node::{Cluster, Way};
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -368,6 +369,43 @@ fn what_was_told_of_a_node_that_has_left_can_be_taken_back() {
         2,
         "there is no node `b`",
     );
+}
+
+#[test]
+fn a_node_that_moves_while_it_is_drained_gets_nobody_who_waits() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let elsewhere = Cluster::of(&["a"]);
+    let unprobed = |of: &Cluster| {
+        let probed = text(of, "5s");
+        let whole = probed.replace("probe = { every = \"1s\" }", "in_flight = 1\nqueue = 4");
+        assert_ne!(whole, probed);
+        whole
+    };
+    let told = Told::of(Plan::configured(&unprobed(&cluster)), &[]);
+    says(&told.tells(&["drain", "shop/a"]), 0, "is drained");
+    cluster["b"].next([Way::Held]);
+    let mut first = told.door.connect();
+    first.sends(&Request::get("/schema"));
+    wait::until("b is full", wait::SOON, || cluster["b"].in_flight() == 1);
+    let mut second = told.door.connect();
+    second.sends(&Request::get("/schema"));
+    told.door.settles();
+
+    let moved = unprobed(&cluster).replace(
+        &cluster["a"].addr().to_string(),
+        &elsewhere["a"].addr().to_string(),
+    );
+    told.writes(&moved);
+    says(&told.tells(&["reload"]), 0, "snapshot 2 applied");
+    told.door.settles();
+    cluster["b"].lets_go();
+
+    first.hears().is(200);
+    second.hears().is(200);
+    assert_eq!(cluster["b"].seen().len(), 2);
+    assert_eq!(elsewhere.requests() + cluster["a"].seen().len(), 0);
+    let status = told.status();
+    assert_eq!(status["pools"][0]["nodes"][0]["drained"], true, "{status}");
 }
 
 #[test]
