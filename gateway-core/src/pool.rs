@@ -21,10 +21,11 @@ use gateway_config::model::{Name, Pool, ProbeKind};
 use crate::balance::Turns;
 use crate::health::{Health, Turn};
 use crate::in_flight::Gate;
+use crate::leaving::Leaving;
 use crate::node::{LiveNode, NodeView, Settle, Slot, Total};
 use crate::queue::{Choice, Queue, QueueFull};
 use crate::ranges::{Holder, Ranges};
-use crate::readiness::{Observation, Why};
+use crate::readiness::Observation;
 use crate::retry::{Budget, Elsewhere};
 use crate::roster::{Roster, Survey};
 use crate::rotation::{By, Moves, Rotation};
@@ -38,6 +39,7 @@ pub struct PoolState {
     roster: RwLock<Roster>,
     queue: Arc<Queue<Slot>>,
     changes: Mutex<Changes>,
+    leaving: Leaving,
     turns: Turns,
     budget: Budget,
     this: Weak<Self>,
@@ -98,6 +100,7 @@ impl PoolState {
                 next_id: 0,
                 ranges: Ranges::of(&pool.nodes),
             }),
+            leaving: Leaving::default(),
             turns: Turns::new(seed),
             budget: Budget::full(),
             this: Weak::clone(this),
@@ -239,6 +242,12 @@ impl PoolState {
     #[must_use]
     pub fn nodes(&self) -> Vec<Arc<LiveNode>> {
         self.roster().nodes.clone()
+    }
+
+    /// Nodes that have left it and still have requests, in the order in which they left.
+    #[must_use]
+    pub fn leaving(&self) -> Vec<Arc<LiveNode>> {
+        self.leaving.now()
     }
 
     /// Everything known about its nodes, in the order of the file.
@@ -398,10 +407,8 @@ impl PoolState {
         }
         let (kept, now_in) = (roster.nodes.clone(), total_in(&roster.nodes));
         *self.roster.write().unwrap_or_else(PoisonError::into_inner) = roster;
-        let gone = old
-            .iter()
-            .filter(|node| !kept.iter().any(|kept| kept.id() == node.id()));
-        let mut rotations = remove(gone, were_in);
+        let is_gone = |node: &&Arc<LiveNode>| !kept.iter().any(|kept| kept.id() == node.id());
+        let mut rotations = self.leaving.take(old.iter().filter(is_gone), were_in);
         let moved = entered.iter();
         rotations.extend(moved.map(|(node, turn, by)| Rotation::of(node, *turn, *by, now_in)));
         rotations
@@ -427,22 +434,6 @@ impl PoolState {
     fn changes(&self) -> MutexGuard<'_, Changes> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Shuts the gates of nodes that have left the list, and tells which of them were in rotation.
-fn remove<'a>(gone: impl Iterator<Item = &'a Arc<LiveNode>>, mut total_in: usize) -> Vec<Rotation> {
-    let mut rotations = Vec::new();
-    for node in gone.filter(|node| node.is_in_rotation()) {
-        node.gate().shut_again();
-        total_in = total_in.saturating_sub(1);
-        rotations.push(Rotation::of(
-            node,
-            Turn::Out(Why::Removed),
-            By::Reload,
-            total_in,
-        ));
-    }
-    rotations
 }
 
 impl Settle for PoolState {

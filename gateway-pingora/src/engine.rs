@@ -15,6 +15,7 @@ use tracing_appender::non_blocking::NonBlocking;
 
 use crate::access::AccessLog;
 use crate::clock;
+use crate::departed::Departed;
 use crate::exposition::Exposition;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
@@ -34,6 +35,7 @@ pub struct Engine {
     /// Held by whoever changes something, from preparing to activating.
     overrides: Mutex<Overrides>,
     probing: Probing,
+    departed: Departed,
     started: SystemTime,
 }
 
@@ -93,6 +95,7 @@ impl Engine {
                 drained: options.drained.into_iter().collect(),
             }),
             probing: Probing::new().map_err(Fault::Worker)?,
+            departed: Departed::default(),
             started: clock::wall(),
         };
         let wanted = wanted(snapshot.model())?;
@@ -229,11 +232,12 @@ impl Engine {
         }
     }
 
-    /// The pools and what is known about their nodes, by name.
+    /// The pools and what is known about their nodes, by name; then those that a snapshot took away and
+    /// in which requests are still under way.
     #[must_use]
     pub fn pools(&self) -> Vec<PoolView> {
         let serving = self.shared.serving.load_full();
-        serving.pools.values().map(|pool| pool.view()).collect()
+        self.departed.views(&serving.pools)
     }
 
     /// Writes what it counts, for a scraper.
@@ -242,7 +246,7 @@ impl Engine {
         let listening = self.generations().listening();
         series::listeners(out, &listening);
         series::sites(out, &serving);
-        series::pools(out, &serving.pools);
+        series::pools(out, &serving.pools, &self.departed);
         series::process(out, &self.shared, &self.data_plane());
     }
 
@@ -335,6 +339,7 @@ impl Prepared<'_> {
         // A pool that comes has no nodes yet that an operator could have drained.
         self.overrides.keep_drained(&self.serving);
         let before = shared.serving.swap(Arc::new(self.serving));
+        self.engine.departed.take(&before.pools, &pools);
         let logs = shared.serving.load().snapshot.model().logs.clone();
         shared.access_log.turn_to(self.access_log, &logs);
         for pool in pools.values() {

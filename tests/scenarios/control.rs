@@ -409,6 +409,43 @@ fn a_node_that_moves_while_it_is_drained_gets_nobody_who_waits() {
 }
 
 #[test]
+fn a_request_on_a_node_that_has_left_is_seen_until_it_is_over() {
+    let (cluster, elsewhere) = (Cluster::of(&["a", "b"]), Cluster::of(&["b"]));
+    let told = Told::before(&cluster);
+    let in_flight = |what: &str| -> Vec<Value> {
+        let pools = told.status()["pools"].as_array().cloned().unwrap();
+        let all = pools.iter().flat_map(|pool| pool[what].as_array().unwrap());
+        all.map(|node| node["in_flight"].clone()).collect()
+    };
+    cluster["b"].next([Way::Held]);
+    let mut clients = [told.door.connect(), told.door.connect()];
+    for client in &mut clients {
+        client.sends(&Request::get("/schema"));
+    }
+    wait::until("one held", wait::SOON, || cluster["b"].in_flight() == 1);
+
+    let moved = text(&cluster, "5s").replace(
+        &cluster["b"].addr().to_string(),
+        &elsewhere["b"].addr().to_string(),
+    );
+    let other = text(&Cluster::of(&["a"]), "5s").replace("shop", "other");
+    for (next, nodes) in [(moved, 2), (other, 1)] {
+        told.writes(&next);
+        says(&told.tells(&["reload"]), 0, "applied");
+        assert_eq!(in_flight("leaving"), [1]);
+        assert_eq!(in_flight("nodes"), vec![Value::from(0); nodes]);
+        says(&told.tells(&["status"]), 0, " leaving ");
+    }
+    cluster["b"].lets_go();
+    for client in &mut clients {
+        client.hears().is(200);
+    }
+    wait::until("nobody leaves", wait::SOON, || {
+        in_flight("leaving").is_empty()
+    });
+}
+
+#[test]
 fn a_process_that_stands_still_is_no_answer() {
     let cluster = Cluster::of(&["a"]);
     let told = Told::before(&cluster);

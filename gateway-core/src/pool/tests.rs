@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::fixture::{Bell, good, node, not_serving, poll, pool, slot, start, tried, up};
+use crate::readiness::Why;
 use crate::wait::Waited;
 
 fn name(slot: &crate::node::Slot) -> &str {
@@ -329,6 +330,30 @@ fn a_reload_adds_nodes_out_and_takes_nodes_away_with_their_slots_intact() {
     let c = named(&state, "c");
     let _ = state.probed(&c, &Observation::Unreachable, now);
     assert_eq!(state.probed(&c, &good(), now).rotations[0].total_in, 2);
+}
+
+#[test]
+fn a_node_that_has_left_is_seen_until_its_last_request_is_over() {
+    let state = up(&["a", "b", "c"], 2, 4);
+    let left = |state: &PoolState| -> Vec<(String, u32)> {
+        let all = state.leaving().into_iter();
+        all.map(|node| (node.name().to_string(), node.in_flight()))
+            .collect()
+    };
+    let only_b = tried(&state, &["a", "c"]);
+    let (one, other) = (slot(&state, &only_b), slot(&state, &only_b));
+
+    let mut moved = pool(&["a", "b"], 2, 4);
+    moved.nodes[1].addr = "elsewhere.test:1".into();
+    let _ = state.apply(&moved, &[], &[], start());
+    assert_eq!(left(&state), [("b".to_owned(), 2)], "c had none");
+    assert_eq!(named(&state, "b").in_flight(), 0);
+    let _ = state.apply(&pool(&["a"], 2, 4), &[], &[], start());
+    drop(one);
+    assert_eq!(left(&state), [("b".to_owned(), 1)]);
+    assert!(!state.leaving()[0].is_in_rotation());
+    drop(other);
+    assert_eq!(left(&state), []);
 }
 
 #[test]

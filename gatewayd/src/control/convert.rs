@@ -113,6 +113,7 @@ pub(super) fn pool(view: PoolView) -> runtime::Pool {
     runtime::Pool {
         name: view.name.to_string(),
         nodes: view.nodes.into_iter().map(node).collect(),
+        leaving: view.leaving.into_iter().map(node).collect(),
     }
 }
 
