@@ -430,4 +430,4 @@ fn say_where(engine: &Engine) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::thread;
 
-use gateway_tests::gateway::{Door, Ended, Plan, runs};
+use gateway_tests::gateway::{Door, Ended, Followed, Plan, follows, runs};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
 use gateway_tests::wait;
@@ -48,6 +48,25 @@ impl Told {
         let said = self.tells(&["status", "--format", "json"]);
         assert_eq!(said.status.code(), Some(0), "{}", said.stderr);
         serde_json::from_str(&said.stdout).unwrap()
+    }
+
+    /// Somebody who watches, and has seen how everything is.
+    fn watched(&self) -> Followed {
+        let state = self.state.to_string_lossy().into_owned();
+        let words = [
+            "status",
+            "--watch",
+            "--format",
+            "json",
+            "--state-dir",
+            &state,
+        ];
+        let watching = follows(&words);
+        // A look at the nodes comes before their change.
+        wait::until("the end of the first look", wait::SOON, || {
+            watching.all().last().is_some_and(|line| line == "}")
+        });
+        watching
     }
 
     fn writes(&self, text: &str) {
@@ -326,21 +345,7 @@ fn tcp_without_certificates_is_no_way_in() {
 fn who_watches_is_told_what_changes() {
     let cluster = Cluster::of(&["a", "b"]);
     let told = Told::before(&cluster);
-    let state = told.state.to_string_lossy().into_owned();
-    let watching = [
-        "status",
-        "--watch",
-        "--format",
-        "json",
-        "--state-dir",
-        &state,
-    ];
-    let watching = gateway_tests::gateway::follows(&watching);
-    wait::until("the first look", wait::SOON, || !watching.all().is_empty());
-    // A look at the nodes comes before their change.
-    wait::until("the end of the first look", wait::SOON, || {
-        watching.all().last().is_some_and(|line| line == "}")
-    });
+    let watching = told.watched();
     says(&told.tells(&["drain", "shop/a"]), 0, "drained");
     told.writes("[drian]\n");
     says(&told.tells(&["reload"]), 1, "G0002");
@@ -350,6 +355,47 @@ fn who_watches_is_told_what_changes() {
             watching.all().iter().any(|line| line.contains(what))
         });
     }
+}
+
+#[test]
+fn who_watches_is_told_once_of_every_generation_that_has_ended() {
+    let cluster = Cluster::of(&["a"]);
+    let door = text(&cluster, "5s");
+    let side = "[listeners.side]\nbind = \"127.0.0.1:0\"\n[sites.side]\nlistener = \"side\"\n\
+                pool = \"shop\"\n";
+    let told = Told::of(Plan::configured(&format!("{door}{side}")), &[]);
+    let watching = told.watched();
+    let ended = || -> Vec<u64> {
+        let lines = watching.all();
+        let events = lines
+            .iter()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let ended = events.map(|event: Value| event["generation_ended"]["generation"].clone());
+        ended.filter_map(|number| number.as_u64()).collect()
+    };
+    // One that drains for longer than a look takes.
+    cluster["a"].next([Way::Held]);
+    let mut client = told.door.seen_as("side").connect();
+    client.sends(&Request::get("/schema"));
+    wait::until("held", wait::SOON, || cluster["a"].in_flight() == 1);
+    told.writes(&door);
+    says(
+        &told.tells(&["reload"]),
+        0,
+        "listeners removed: side, generation 2",
+    );
+    // Some that are over before anybody looks.
+    for number in 3..7 {
+        let said = told.tells(&["reload", "--new-generation"]);
+        says(&said, 0, &format!("generation {number}"));
+    }
+
+    wait::until("all but the first", wait::SOON, || ended().len() == 4);
+    assert_eq!(ended(), [2, 3, 4, 5]);
+    cluster["a"].lets_go();
+    client.hears().is(200);
+    wait::until("the first", wait::SOON, || ended().len() == 5);
+    assert_eq!(ended(), [2, 3, 4, 5, 1]);
 }
 
 #[test]
