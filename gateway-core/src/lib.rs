@@ -25,6 +25,7 @@ pub mod wait;
 mod balance;
 mod client;
 mod in_flight;
+mod leaving;
 mod roster;
 
 pub use balance::ring::key;

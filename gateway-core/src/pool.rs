@@ -21,10 +21,11 @@ use gateway_config::model::{Name, Pool, ProbeKind};
 use crate::balance::Turns;
 use crate::health::{Health, Turn};
 use crate::in_flight::Gate;
+use crate::leaving::Leaving;
 use crate::node::{LiveNode, NodeView, Settle, Slot, Total};
 use crate::queue::{Choice, Queue, QueueFull};
 use crate::ranges::{Holder, Ranges};
-use crate::readiness::{Observation, Why};
+use crate::readiness::Observation;
 use crate::retry::{Budget, Elsewhere};
 use crate::roster::{Roster, Survey};
 use crate::rotation::{By, Moves, Rotation};
@@ -38,6 +39,7 @@ pub struct PoolState {
     roster: RwLock<Roster>,
     queue: Arc<Queue<Slot>>,
     changes: Mutex<Changes>,
+    leaving: Leaving,
     turns: Turns,
     budget: Budget,
     this: Weak<Self>,
@@ -98,11 +100,12 @@ impl PoolState {
                 next_id: 0,
                 ranges: Ranges::of(&pool.nodes),
             }),
+            leaving: Leaving::default(),
             turns: Turns::new(seed),
             budget: Budget::full(),
             this: Weak::clone(this),
         });
-        let _ = state.reconcile(&mut state.changes(), pool, (&fresh, &[]), now);
+        let _ = state.reconcile(&mut state.changes(), pool, (&fresh, &[], &[]), now);
         state
     }
 
@@ -215,18 +218,19 @@ impl PoolState {
     /// Takes over the nodes and rules of a new snapshot.
     ///
     /// A node with the same name and address keeps everything known about it. A new one is out
-    /// until its first good probe, which may have been made before; or in if nobody probes it. One
-    /// that is gone is not picked again; its slots come back as their requests end.
+    /// until its first good probe, which may have been made before; or in if nobody probes it; or
+    /// drained from its first moment, if it has one of the names that are. One that is gone is not picked again;
+    /// its slots come back as their requests end.
     ///
     /// At no moment is nobody there: the old nodes go when the new ones are in.
-    pub fn apply(&self, pool: &Pool, asked: &[Asked<'_>], now: Instant) -> Moves {
+    pub fn apply(&self, pool: &Pool, asked: &[Asked<'_>], drained: &[&str], now: Instant) -> Moves {
         let fresh = match is_probed(pool) {
             true => Health::added(),
             false => Health::unprobed(),
         };
         let mut changes = self.changes();
         changes.ranges.replace(&pool.nodes);
-        let rotations = self.reconcile(&mut changes, pool, (&fresh, asked), now);
+        let rotations = self.reconcile(&mut changes, pool, (&fresh, asked, drained), now);
         self.queue.set_limit(pool.queue);
         let roster = self.roster();
         let ranges = changes.ranges.observe(|name| holder(&roster, name));
@@ -238,6 +242,12 @@ impl PoolState {
     #[must_use]
     pub fn nodes(&self) -> Vec<Arc<LiveNode>> {
         self.roster().nodes.clone()
+    }
+
+    /// Nodes that have left it and still have requests, in the order in which they left.
+    #[must_use]
+    pub fn leaving(&self) -> Vec<Arc<LiveNode>> {
+        self.leaving.now()
     }
 
     /// Everything known about its nodes, in the order of the file.
@@ -351,7 +361,7 @@ impl PoolState {
         &self,
         changes: &mut Changes,
         pool: &Pool,
-        (fresh, asked): (&Health, &[Asked<'_>]),
+        (fresh, asked, drained): (&Health, &[Asked<'_>], &[&str]),
         now: Instant,
     ) -> Vec<Rotation> {
         let (old, total) = {
@@ -367,7 +377,11 @@ impl PoolState {
                 let id = NodeId(changes.next_id);
                 changes.next_id += 1;
                 let queue = Arc::clone(&self.queue);
-                Arc::new(LiveNode::new(id, wanted, fresh.clone(), queue, now))
+                let node = LiveNode::new(id, wanted, fresh.clone(), queue, now);
+                if drained.contains(&&*wanted.name) {
+                    let _ = node.set_drained(true);
+                }
+                Arc::new(node)
             });
             node.set(wanted, pool.in_flight, total.as_ref());
             nodes.push(node);
@@ -393,10 +407,8 @@ impl PoolState {
         }
         let (kept, now_in) = (roster.nodes.clone(), total_in(&roster.nodes));
         *self.roster.write().unwrap_or_else(PoisonError::into_inner) = roster;
-        let gone = old
-            .iter()
-            .filter(|node| !kept.iter().any(|kept| kept.id() == node.id()));
-        let mut rotations = remove(gone, were_in);
+        let is_gone = |node: &&Arc<LiveNode>| !kept.iter().any(|kept| kept.id() == node.id());
+        let mut rotations = self.leaving.take(old.iter().filter(is_gone), were_in);
         let moved = entered.iter();
         rotations.extend(moved.map(|(node, turn, by)| Rotation::of(node, *turn, *by, now_in)));
         rotations
@@ -422,22 +434,6 @@ impl PoolState {
     fn changes(&self) -> MutexGuard<'_, Changes> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Shuts the gates of nodes that have left the list, and tells which of them were in rotation.
-fn remove<'a>(gone: impl Iterator<Item = &'a Arc<LiveNode>>, mut total_in: usize) -> Vec<Rotation> {
-    let mut rotations = Vec::new();
-    for node in gone.filter(|node| node.is_in_rotation()) {
-        node.gate().shut_again();
-        total_in = total_in.saturating_sub(1);
-        rotations.push(Rotation::of(
-            node,
-            Turn::Out(Why::Removed),
-            By::Reload,
-            total_in,
-        ));
-    }
-    rotations
 }
 
 impl Settle for PoolState {

@@ -295,7 +295,7 @@ impl World {
         );
         self.config = told(self.kind, &mut self.dice, config);
         let before = std::mem::take(&mut self.nodes);
-        let moves = self.state.apply(&self.config, &[], self.now);
+        let moves = self.state.apply(&self.config, &[], &[], self.now);
         self.nodes = self.state.nodes();
         let gone = |id: &NodeId| !self.nodes.iter().any(|node| node.id() == *id);
         let removed = self.is_in.iter().filter(|id| gone(id)).count();

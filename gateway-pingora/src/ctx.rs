@@ -109,8 +109,8 @@ pub(crate) struct Attempt {
     pub(crate) reached: Reached,
     /// Whether the node must close the connection after its answer.
     pub(crate) is_last_on_connection: bool,
-    /// Whether the node is asked to open a tunnel.
-    pub(crate) asks_to_upgrade: bool,
+    /// The protocols that the node is asked to change to.
+    pub(crate) asks_for: Option<HeaderValue>,
     /// What it has come to so far; counted when it ends.
     pub(crate) outcome: Outcome,
 }

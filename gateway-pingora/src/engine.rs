@@ -15,6 +15,7 @@ use tracing_appender::non_blocking::NonBlocking;
 
 use crate::access::AccessLog;
 use crate::clock;
+use crate::departed::Departed;
 use crate::exposition::Exposition;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
@@ -34,6 +35,7 @@ pub struct Engine {
     /// Held by whoever changes something, from preparing to activating.
     overrides: Mutex<Overrides>,
     probing: Probing,
+    departed: Departed,
     started: SystemTime,
 }
 
@@ -93,6 +95,7 @@ impl Engine {
                 drained: options.drained.into_iter().collect(),
             }),
             probing: Probing::new().map_err(Fault::Worker)?,
+            departed: Departed::default(),
             started: clock::wall(),
         };
         let wanted = wanted(snapshot.model())?;
@@ -229,11 +232,12 @@ impl Engine {
         }
     }
 
-    /// The pools and what is known about their nodes, by name.
+    /// The pools and what is known about their nodes, by name; then those that a snapshot took away and
+    /// in which requests are still under way.
     #[must_use]
     pub fn pools(&self) -> Vec<PoolView> {
         let serving = self.shared.serving.load_full();
-        serving.pools.values().map(|pool| pool.view()).collect()
+        self.departed.views(&serving.pools)
     }
 
     /// Writes what it counts, for a scraper.
@@ -242,7 +246,7 @@ impl Engine {
         let listening = self.generations().listening();
         series::listeners(out, &listening);
         series::sites(out, &serving);
-        series::pools(out, &serving.pools);
+        series::pools(out, &serving.pools, &self.departed);
         series::process(out, &self.shared, &self.data_plane());
     }
 
@@ -332,17 +336,20 @@ impl Prepared<'_> {
         for tried in &self.tried {
             tried.tell(now);
         }
+        // A pool that comes has no nodes yet that an operator could have drained.
+        self.overrides.keep_drained(&self.serving);
         let before = shared.serving.swap(Arc::new(self.serving));
+        self.engine.departed.take(&before.pools, &pools);
         let logs = shared.serving.load().snapshot.model().logs.clone();
         shared.access_log.turn_to(self.access_log, &logs);
         for pool in pools.values() {
             let mine = self.tried.iter().filter(|one| one.is_of(pool));
             let found: Vec<Found<'_>> = mine.map(Tried::found).collect();
             let asked: Vec<Asked<'_>> = found.iter().map(Found::asked).collect();
-            let moves = pool.state.apply(&pool.pool, &asked, now);
+            let drained = self.overrides.drained_in(&pool.pool.name);
+            let moves = pool.state.apply(&pool.pool, &asked, &drained, now);
             pool.report(&moves);
         }
-        self.overrides.keep_drained(&shared.serving.load());
         self.engine.probing.watch(&pools, |_| Duration::ZERO);
         let turnover = self.engine.turn_over(self.plan, self.is_new_generation);
         let (generation, _) = self.engine.generations().current();
@@ -366,6 +373,12 @@ impl Prepared<'_> {
 }
 
 impl Overrides {
+    /// The nodes of a pool that are to be drained, whether or not they are there.
+    fn drained_in(&self, pool: &str) -> Vec<&str> {
+        let of_pool = self.drained.iter().filter(|(of, _)| of == pool);
+        of_pool.map(|(_, node)| &**node).collect()
+    }
+
     /// A node that has come under the name of one that is drained is drained as well. One that has
     /// left the configuration is as drained as can be.
     fn keep_drained(&self, serving: &Serving) {

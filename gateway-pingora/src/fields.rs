@@ -3,7 +3,8 @@
 //! Source: RFC 9110 §7.6.1.
 
 use http::header::{
-    ACCEPT, CONNECTION, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT, CONNECTION, EXPECT, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING,
+    UPGRADE,
 };
 use http::{HeaderMap, StatusCode, Version};
 use pingora_http::{RequestHeader, ResponseHeader};
@@ -84,15 +85,25 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
     .contains(name)
 }
 
-/// The fields of a message that travel on: those of a list, or all but the ones that end here.
+/// The fields of a message that travel on: those of a list, or all but the ones that end
+/// here.
 pub(crate) fn carried<'a>(
     fields: &'a HeaderMap,
     listed: Option<&'a [HeaderName]>,
 ) -> impl Iterator<Item = (&'a HeaderName, &'a HeaderValue)> {
     let nominated = Nominated::of(fields);
+    let expects = expects_continue(fields);
     fields.iter().filter(move |(name, _)| {
-        !nominated.ends(name) && listed.is_none_or(|listed| listed.contains(name))
+        let is_met = expects && **name == EXPECT;
+        !nominated.ends(name) && !is_met && listed.is_none_or(|listed| listed.contains(name))
     })
+}
+
+/// Whether a client waits for a word before it sends its body (RFC 9110 §10.1.1). It has that word from
+/// us, so nodes are not asked for it.
+pub(crate) fn expects_continue(fields: &HeaderMap) -> bool {
+    let said = fields.get(EXPECT).map(HeaderValue::as_bytes);
+    said.is_some_and(|said| said.eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// Whom a request is for, as the client wrote it; empty where it does not say. RFC 9112 §3.2.2: the
@@ -165,6 +176,21 @@ mod tests {
             ("keep-alive", "1"),
         ]);
         assert_eq!(names(&fields, None), ["x-c"]);
+    }
+
+    #[test]
+    fn an_expectation_that_is_met_here_ends_here() {
+        for (said, is_met) in [
+            ("100-continue", true),
+            ("100-Continue", true),
+            ("x", false),
+            ("100-continued", false),
+            ("", false),
+        ] {
+            let fields = fields(&[("expect", said)]);
+            assert_eq!(expects_continue(&fields), is_met, "{said}");
+            assert_eq!(names(&fields, None).is_empty(), is_met, "{said}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod connections_out;
 mod counts;
 mod crew;
 mod ctx;
+mod departed;
 mod descriptors;
 mod drain;
 mod engine;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gateway_config::model::{Name, Pool};
-use gateway_core::node::NodeView;
+use gateway_core::node::{LiveNode, NodeView};
 use gateway_core::pool::PoolState;
+use gateway_core::readiness::Why;
 use gateway_core::rotation::{By, Moves, Rotation};
 
 use crate::clock;
@@ -56,35 +57,48 @@ impl LivePool {
 
     /// What is known about its nodes.
     pub(crate) fn view(&self) -> PoolView {
-        let (now, wall) = (clock::now(), clock::wall());
-        let at = |at: Instant| wall.checked_sub(now.saturating_duration_since(at));
         let seen = self.state.view();
-        let node = |one: NodeView| {
-            let configured = self.pool.nodes.iter().find(|node| node.name == one.name);
-            NodeHealth {
-                weight: configured.map_or(1, |node| u32::from(node.weight)),
-                backup: configured.is_some_and(|node| node.backup),
-                enabled: one.is_in,
-                healthy: one.is_healthy,
-                drained: one.is_drained,
-                ejected_until: one
-                    .ejected_until
-                    .map(|until| wall + until.saturating_duration_since(now)),
-                in_flight: one.in_flight,
-                ceiling: one.ceiling,
-                may_take: one.may_take,
-                requests: one.requests,
-                failures: one.failures,
-                latency: one.last_probe.map(|probe| probe.took),
-                last_probe: one.last_probe.and_then(|probe| at(probe.at)),
-                why: one.why.map(|why| why.to_string()),
-                name: one.name,
-                addr: one.addr,
-            }
-        };
         PoolView {
             name: Arc::clone(&self.pool.name),
-            nodes: seen.into_iter().map(node).collect(),
+            nodes: seen.into_iter().map(|one| self.health(one)).collect(),
+            leaving: self.view_leaving(&self.state.leaving()),
+        }
+    }
+
+    /// What is known about nodes that have left, or whose pool has.
+    pub(crate) fn view_leaving(&self, nodes: &[Arc<LiveNode>]) -> Vec<NodeHealth> {
+        let leaves = |node: &Arc<LiveNode>| NodeHealth {
+            enabled: false,
+            may_take: false,
+            why: Some(Why::Removed.to_string()),
+            ..self.health(node.view())
+        };
+        nodes.iter().map(leaves).collect()
+    }
+
+    fn health(&self, one: NodeView) -> NodeHealth {
+        let (now, wall) = (clock::now(), clock::wall());
+        let at = |at: Instant| wall.checked_sub(now.saturating_duration_since(at));
+        let configured = self.pool.nodes.iter().find(|node| node.name == one.name);
+        NodeHealth {
+            weight: configured.map_or(1, |node| u32::from(node.weight)),
+            backup: configured.is_some_and(|node| node.backup),
+            enabled: one.is_in,
+            healthy: one.is_healthy,
+            drained: one.is_drained,
+            ejected_until: one
+                .ejected_until
+                .map(|until| wall + until.saturating_duration_since(now)),
+            in_flight: one.in_flight,
+            ceiling: one.ceiling,
+            may_take: one.may_take,
+            requests: one.requests,
+            failures: one.failures,
+            latency: one.last_probe.map(|probe| probe.took),
+            last_probe: one.last_probe.and_then(|probe| at(probe.at)),
+            why: one.why.map(|why| why.to_string()),
+            name: one.name,
+            addr: one.addr,
         }
     }
 

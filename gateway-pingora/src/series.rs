@@ -12,6 +12,7 @@ use gateway_core::node::LiveNode;
 use gateway_core::tally::Outcome;
 
 use crate::counts::{Count, OnListener, Totals};
+use crate::departed::Departed;
 use crate::exposition::{Exposition, Kind};
 use crate::listening::Listening;
 use crate::pools::{LivePool, Pools};
@@ -147,7 +148,7 @@ fn durations(out: &mut Exposition, site: &ServedSite) {
 }
 
 /// What is counted of pools and their nodes.
-pub(crate) fn pools(out: &mut Exposition, pools: &Pools) {
+pub(crate) fn pools(out: &mut Exposition, pools: &Pools, departed: &Departed) {
     out.family("gateway_retries_total", Counter, "Tries after the first.");
     for pool in pools.values() {
         out.sample(&[("pool", &pool.pool.name)], pool.retries.now());
@@ -168,13 +169,11 @@ pub(crate) fn pools(out: &mut Exposition, pools: &Pools) {
         ("gateway_node_in_rotation", Gauge, words),
         |one| u64::from(one.is_in_rotation()),
     );
-    let words = "Requests in flight on the node.";
-    of_nodes(
-        out,
-        &nodes,
-        ("gateway_node_in_flight", Gauge, words),
-        |one| u64::from(one.in_flight()),
-    );
+    let words = "Requests in flight on the node, also while it leaves.";
+    out.family("gateway_node_in_flight", Gauge, words);
+    for ((pool, node), count) in departed.in_flight(pools) {
+        out.sample(&[("pool", &pool), ("node", &node)], count);
+    }
     let words = "How often failures of requests took the node out of rotation.";
     of_nodes(
         out,

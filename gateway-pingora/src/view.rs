@@ -60,8 +60,10 @@ pub struct DrainingView {
 pub struct PoolView {
     /// Its name.
     pub name: Name,
-    /// Its nodes, in the order of the configuration.
+    /// Its nodes, in the order of the configuration; none of a pool that a snapshot took away.
     pub nodes: Vec<NodeHealth>,
+    /// Nodes that a snapshot took away and that still have requests: nobody is sent there any more.
+    pub leaving: Vec<NodeHealth>,
 }
 
 /// A node of a pool.

@@ -26,6 +26,7 @@ use crate::state::{Kept, Overrides, StateDir};
 mod bundle;
 mod ending;
 mod first;
+mod keeping;
 mod owner;
 mod refused;
 mod status;
@@ -217,23 +218,6 @@ impl Reload {
         .await
     }
 
-    /// The snapshots that are kept, the newest first.
-    ///
-    /// # Errors
-    /// [`Refused::NoStateDir`], [`Refused::NotKept`].
-    pub(crate) fn kept(&self) -> Result<Vec<Kept>, Refused> {
-        let state = self.state.as_ref().ok_or(Refused::NoStateDir)?;
-        state.snapshots().map_err(Refused::NotKept)
-    }
-
-    /// Whether a snapshot is not kept, or not as it was said last: the same content may have been said
-    /// otherwise, and its files be read again from elsewhere.
-    fn is_kept_otherwise(&self, number: u64, text: Option<&str>) -> bool {
-        let kept = self.kept().unwrap_or_default();
-        let found = kept.iter().find(|one| one.number == number);
-        self.status().not_kept.is_some() || found.map(|one| one.text.as_str()) != text
-    }
-
     /// What the process says of its own state.
     pub(crate) fn status(&self) -> MutexGuard<'_, Status> {
         self.status.lock().unwrap_or_else(PoisonError::into_inner)
@@ -353,6 +337,7 @@ impl Reload {
                 found: loaded.warnings,
                 sources,
             },
+            degraded: Vec::new(),
         }))
     }
 
@@ -371,26 +356,6 @@ impl Reload {
             Some(log) => (prepared.with_access_log(log), next),
             None => (prepared, next),
         })
-    }
-
-    /// Makes a snapshot last. Where files or flags have it, it lasts there, and a full disk does
-    /// not keep it from being served; nor one that is served already. It is tried again with the next
-    /// reload, whatever that brings.
-    fn keep(&self, kept: &Kept) -> Result<(), Refused> {
-        let Some(state) = &self.state else {
-            return Ok(());
-        };
-        let is_new = kept.number > self.status().active.number;
-        let not_kept = match state.keep(kept) {
-            Ok(()) => None,
-            Err(why) if self.who.takes_apply() && is_new => return Err(Refused::NotKept(why)),
-            Err(why) => Some(why.to_string()),
-        };
-        if let Some(why) = &not_kept {
-            tracing::error!(why, "the snapshot is not kept");
-        }
-        self.status().not_kept = not_kept;
-        Ok(())
     }
 
     /// Says one thing to the running process, against its configuration, and makes it last.
@@ -413,37 +378,6 @@ impl Reload {
         Ok(())
     }
 
-    /// Makes last what was told to the process. Where that fails it is done all the same, and would be
-    /// forgotten at the next start: better than not done.
-    fn remember(&self, overrides: &Overrides) {
-        let Some(state) = &self.state else {
-            return;
-        };
-        let kept = state.set_overrides(overrides);
-        let why = kept.err().map(|why| why.to_string());
-        if let Some(why) = &why {
-            tracing::error!(why, "what was told is not kept");
-        }
-        self.status().not_remembered = why;
-    }
-
-    /// Whether there is a state directory.
-    pub(crate) fn has_state(&self) -> bool {
-        self.state.is_some()
-    }
-
-    /// Says when the state directory is not where it was any more, and when it is again.
-    pub(crate) fn looks_after_state(&self) {
-        let looked = self.state.as_ref().map(StateDir::is_at_home);
-        let away = looked.and_then(Result::err).map(|why| why.to_string());
-        let was = std::mem::replace(&mut self.status().away, away.clone());
-        match (&was, &away) {
-            (None, Some(why)) => tracing::error!(why, "the state directory is not where it was"),
-            (Some(_), None) => tracing::info!("the state directory is where it was"),
-            (None, None) | (Some(_), Some(_)) => {}
-        }
-    }
-
     fn served(&self, change: Change) -> Change {
         let forgotten = self.status().not_remembered.clone();
         if forgotten.is_some() {
@@ -455,7 +389,9 @@ impl Reload {
         if !change.active.differs {
             status.not_as_said.clear();
         }
+        let degraded = status.degraded();
         drop(status);
+        let change = Change { degraded, ..change };
         self.say(&change);
         let _ = self.events.send(Event::Applied(change.clone()));
         change
@@ -494,4 +430,4 @@ fn say_where(engine: &Engine) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

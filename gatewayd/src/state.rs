@@ -145,7 +145,10 @@ impl StateDir {
         let mut yard = Yard::of(path);
         let shelf = state.path.join(SNAPSHOTS);
         yard.unless_directory(&shelf);
-        make(&shelf)?;
+        make(&shelf).map_err(|why| StateError::Directory {
+            path: shelf.clone(),
+            why,
+        })?;
         for directory in [&state.path, &shelf] {
             shelf::clear(directory, &mut yard);
         }
@@ -171,6 +174,11 @@ impl StateDir {
         let text = seal(&name::label(kept), &kept.text);
         let turn = self.turn_at_home()?;
         let shelf = self.path.join(SNAPSHOTS);
+        // Somebody may have removed it, and with it what was kept; what is served can be kept again.
+        make(&shelf).map_err(|why| StateError::Write {
+            path: shelf.clone(),
+            why,
+        })?;
         self.rises(&name, &shelf)?;
         shelf::write(&shelf, &name.to_string(), &text)?;
         let named = shelf::write(&self.path, ACTIVE, &seal(ACTIVE, &name.to_string()));
@@ -321,7 +329,7 @@ fn hold(path: &Path) -> Result<File, StateError> {
         path: path.to_owned(),
         why,
     };
-    make(path)?;
+    make(path).map_err(refused)?;
     let directory = File::open(path).map_err(refused)?;
     let mode = directory.metadata().map_err(refused)?.permissions().mode() & 0o7777;
     if mode & 0o022 != 0 {
@@ -338,20 +346,13 @@ fn hold(path: &Path) -> Result<File, StateError> {
 }
 
 /// Makes a directory of ours, for certain, unless it is there.
-fn make(path: &Path) -> Result<(), StateError> {
+fn make(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
     let mut builder = DirBuilder::new();
-    builder
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .and_then(|()| File::open(path.join(".."))?.sync_all())
-        .map_err(|why| StateError::Directory {
-            path: path.to_owned(),
-            why,
-        })
+    builder.recursive(true).mode(0o700).create(path)?;
+    File::open(path.join(".."))?.sync_all()
 }
 
 #[cfg(test)]

@@ -121,6 +121,48 @@ fn continue_is_said_once_route_and_length_are_accepted() {
 }
 
 #[test]
+fn who_has_been_told_to_continue_is_not_announced_to_the_node_as_waiting() {
+    let cluster = Cluster::of(&["a"]);
+    for body in ["stream", "buffer"] {
+        let door = Door::configured(&format!(
+            "workers = 1\n[listeners.edge]\nbind = \"127.0.0.1:0\"\n\
+             [sites.shop]\nlistener = \"edge\"\n\
+             [sites.shop.routes.all]\npath = \"/\"\npool = \"shop\"\n\
+             body = {{ {body} = \"1 MiB\" }}\n\
+             [pools.shop]\nnodes = [\"{}\"]\n",
+            cluster["a"].addr()
+        ));
+        for (said, is_told, is_sent) in [
+            ("100-continue", true, false),
+            ("100-Continue", true, false),
+            ("x", false, true),
+        ] {
+            cluster.forgets();
+            let request = Request::post("/sql", "worth waiting for").field("Expect", said);
+            let mut client = door.connect();
+            client.sends_part(&request, &request.head_bytes());
+            if is_told {
+                let word = b"HTTP/1.1 100 Continue\r\n\r\n";
+                assert_eq!(client.hears_bytes(word.len()), word, "{said}");
+            }
+            let answer = client.says("worth waiting for").hears();
+            assert!(answer.is(200).interim.is_empty(), "{said}");
+            let seen = cluster["a"].seen();
+            assert_eq!(seen[0].head.first("expect").is_some(), is_sent, "{said}");
+            assert_eq!(seen[0].body, b"worth waiting for");
+        }
+        // RFC 9110 §10.1.1: of HTTP/1.0 it is ignored.
+        let old = Request::post("/sql", "x").field("Expect", "100-continue");
+        let old = String::from_utf8(old.bytes()).unwrap();
+        let mut client = door.connect();
+        let answer = client.says(old.replace("HTTP/1.1", "HTTP/1.0")).hears();
+        assert!(answer.is(200).interim.is_empty());
+        let seen = cluster["a"].seen();
+        assert_eq!(seen[1].head.first("expect"), None);
+    }
+}
+
+#[test]
 fn continue_is_not_said_for_a_route_that_is_none() {
     let cluster = Cluster::of(&["a"]);
     let door = Door::before(&cluster).opens();

@@ -5,8 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::thread;
 
-use gateway_tests::gateway::{Door, Ended, Plan, runs};
-use gateway_tests::node::Cluster;
+use gateway_tests::gateway::{Door, Ended, Followed, Plan, follows, runs};
+use gateway_tests::message::Request;
+use gateway_tests::node::{Cluster, Way};
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -47,6 +48,25 @@ impl Told {
         let said = self.tells(&["status", "--format", "json"]);
         assert_eq!(said.status.code(), Some(0), "{}", said.stderr);
         serde_json::from_str(&said.stdout).unwrap()
+    }
+
+    /// Somebody who watches, and has seen how everything is.
+    fn watched(&self) -> Followed {
+        let state = self.state.to_string_lossy().into_owned();
+        let words = [
+            "status",
+            "--watch",
+            "--format",
+            "json",
+            "--state-dir",
+            &state,
+        ];
+        let watching = follows(&words);
+        // A look at the nodes comes before their change.
+        wait::until("the end of the first look", wait::SOON, || {
+            watching.all().last().is_some_and(|line| line == "}")
+        });
+        watching
     }
 
     fn writes(&self, text: &str) {
@@ -325,21 +345,7 @@ fn tcp_without_certificates_is_no_way_in() {
 fn who_watches_is_told_what_changes() {
     let cluster = Cluster::of(&["a", "b"]);
     let told = Told::before(&cluster);
-    let state = told.state.to_string_lossy().into_owned();
-    let watching = [
-        "status",
-        "--watch",
-        "--format",
-        "json",
-        "--state-dir",
-        &state,
-    ];
-    let watching = gateway_tests::gateway::follows(&watching);
-    wait::until("the first look", wait::SOON, || !watching.all().is_empty());
-    // A look at the nodes comes before their change.
-    wait::until("the end of the first look", wait::SOON, || {
-        watching.all().last().is_some_and(|line| line == "}")
-    });
+    let watching = told.watched();
     says(&told.tells(&["drain", "shop/a"]), 0, "drained");
     told.writes("[drian]\n");
     says(&told.tells(&["reload"]), 1, "G0002");
@@ -349,6 +355,47 @@ fn who_watches_is_told_what_changes() {
             watching.all().iter().any(|line| line.contains(what))
         });
     }
+}
+
+#[test]
+fn who_watches_is_told_once_of_every_generation_that_has_ended() {
+    let cluster = Cluster::of(&["a"]);
+    let door = text(&cluster, "5s");
+    let side = "[listeners.side]\nbind = \"127.0.0.1:0\"\n[sites.side]\nlistener = \"side\"\n\
+                pool = \"shop\"\n";
+    let told = Told::of(Plan::configured(&format!("{door}{side}")), &[]);
+    let watching = told.watched();
+    let ended = || -> Vec<u64> {
+        let lines = watching.all();
+        let events = lines
+            .iter()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let ended = events.map(|event: Value| event["generation_ended"]["generation"].clone());
+        ended.filter_map(|number| number.as_u64()).collect()
+    };
+    // One that drains for longer than a look takes.
+    cluster["a"].next([Way::Held]);
+    let mut client = told.door.seen_as("side").connect();
+    client.sends(&Request::get("/schema"));
+    wait::until("held", wait::SOON, || cluster["a"].in_flight() == 1);
+    told.writes(&door);
+    says(
+        &told.tells(&["reload"]),
+        0,
+        "listeners removed: side, generation 2",
+    );
+    // Some that are over before anybody looks.
+    for number in 3..7 {
+        let said = told.tells(&["reload", "--new-generation"]);
+        says(&said, 0, &format!("generation {number}"));
+    }
+
+    wait::until("all but the first", wait::SOON, || ended().len() == 4);
+    assert_eq!(ended(), [2, 3, 4, 5]);
+    cluster["a"].lets_go();
+    client.hears().is(200);
+    wait::until("the first", wait::SOON, || ended().len() == 5);
+    assert_eq!(ended(), [2, 3, 4, 5, 1]);
 }
 
 #[test]
@@ -368,6 +415,80 @@ fn what_was_told_of_a_node_that_has_left_can_be_taken_back() {
         2,
         "there is no node `b`",
     );
+}
+
+#[test]
+fn a_node_that_moves_while_it_is_drained_gets_nobody_who_waits() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let elsewhere = Cluster::of(&["a"]);
+    let unprobed = |of: &Cluster| {
+        let probed = text(of, "5s");
+        let whole = probed.replace("probe = { every = \"1s\" }", "in_flight = 1\nqueue = 4");
+        assert_ne!(whole, probed);
+        whole
+    };
+    let told = Told::of(Plan::configured(&unprobed(&cluster)), &[]);
+    says(&told.tells(&["drain", "shop/a"]), 0, "is drained");
+    cluster["b"].next([Way::Held]);
+    let mut first = told.door.connect();
+    first.sends(&Request::get("/schema"));
+    wait::until("b is full", wait::SOON, || cluster["b"].in_flight() == 1);
+    let mut second = told.door.connect();
+    second.sends(&Request::get("/schema"));
+    told.door.settles();
+
+    let moved = unprobed(&cluster).replace(
+        &cluster["a"].addr().to_string(),
+        &elsewhere["a"].addr().to_string(),
+    );
+    told.writes(&moved);
+    says(&told.tells(&["reload"]), 0, "snapshot 2 applied");
+    told.door.settles();
+    cluster["b"].lets_go();
+
+    first.hears().is(200);
+    second.hears().is(200);
+    assert_eq!(cluster["b"].seen().len(), 2);
+    assert_eq!(elsewhere.requests() + cluster["a"].seen().len(), 0);
+    let status = told.status();
+    assert_eq!(status["pools"][0]["nodes"][0]["drained"], true, "{status}");
+}
+
+#[test]
+fn a_request_on_a_node_that_has_left_is_seen_until_it_is_over() {
+    let (cluster, elsewhere) = (Cluster::of(&["a", "b"]), Cluster::of(&["b"]));
+    let told = Told::before(&cluster);
+    let in_flight = |what: &str| -> Vec<Value> {
+        let pools = told.status()["pools"].as_array().cloned().unwrap();
+        let all = pools.iter().flat_map(|pool| pool[what].as_array().unwrap());
+        all.map(|node| node["in_flight"].clone()).collect()
+    };
+    cluster["b"].next([Way::Held]);
+    let mut clients = [told.door.connect(), told.door.connect()];
+    for client in &mut clients {
+        client.sends(&Request::get("/schema"));
+    }
+    wait::until("one held", wait::SOON, || cluster["b"].in_flight() == 1);
+
+    let moved = text(&cluster, "5s").replace(
+        &cluster["b"].addr().to_string(),
+        &elsewhere["b"].addr().to_string(),
+    );
+    let other = text(&Cluster::of(&["a"]), "5s").replace("shop", "other");
+    for (next, nodes) in [(moved, 2), (other, 1)] {
+        told.writes(&next);
+        says(&told.tells(&["reload"]), 0, "applied");
+        assert_eq!(in_flight("leaving"), [1]);
+        assert_eq!(in_flight("nodes"), vec![Value::from(0); nodes]);
+        says(&told.tells(&["status"]), 0, " leaving ");
+    }
+    cluster["b"].lets_go();
+    for client in &mut clients {
+        client.hears().is(200);
+    }
+    wait::until("nobody leaves", wait::SOON, || {
+        in_flight("leaving").is_empty()
+    });
 }
 
 #[test]

@@ -373,4 +373,5 @@ fn continue_is_said_in_http2_too() {
 
     assert_eq!(client.status(1), Some(200));
     assert_eq!(cluster["a"].seen()[0].body, b"worth waiting for");
+    assert_eq!(cluster["a"].seen()[0].head.first("expect"), None);
 }

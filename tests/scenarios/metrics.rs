@@ -250,3 +250,45 @@ fn handshakes_are_counted_by_what_came_of_them_and_not_by_name() {
     comes_to(admin, &of("done"), 1.0);
     assert_eq!(scrape(admin).names(), before);
 }
+
+#[test]
+fn what_is_in_flight_on_a_node_that_has_left_is_counted_until_it_is_over() {
+    let (cluster, elsewhere) = (Cluster::of(&["a", "b"]), Cluster::of(&["b"]));
+    let (door, admin) = opens(&cluster);
+    let b = "gateway_node_in_flight{pool=\"shop\",node=\"b\"}";
+    let reloads = |text: &str, times: usize| {
+        fs::write(door.scratch().path().join("gateway.toml"), text).unwrap();
+        door.signal(Signal::SIGHUP);
+        wait::until("the reload", wait::SOON, || {
+            door.log().saying("reload: applied").len() == times
+        });
+    };
+    let before = text(&cluster);
+    let moved = before.replace(
+        &cluster["b"].addr().to_string(),
+        &elsewhere["b"].addr().to_string(),
+    );
+    cluster["b"].next([Way::Held]);
+    let mut clients = [door.connect(), door.connect()];
+    for client in &mut clients {
+        client.sends(&shop("/buy/"));
+    }
+    wait::until("one held", wait::SOON, || cluster["b"].in_flight() == 1);
+    assert_eq!(scrape(admin).of(b), Some(1.0));
+
+    reloads(&moved, 1);
+    assert_eq!(scrape(admin).of(b), Some(1.0));
+    reloads(
+        &moved
+            .replace("shop\"", "other\"")
+            .replace("pools.shop", "pools.other"),
+        2,
+    );
+    assert_eq!(scrape(admin).of(b), Some(1.0), "its pool has gone");
+    reloads(&moved, 3);
+    assert_eq!(scrape(admin).of(b), Some(1.0), "and come back");
+    cluster["b"].lets_go();
+    wait::until("nothing in flight", wait::SOON, || {
+        scrape(admin).of(b) == Some(0.0)
+    });
+}

@@ -96,7 +96,15 @@ fn what_cannot_be_kept_is_served_said_and_kept_when_the_disk_is_well_again() {
 
         fault.begins(&house.state);
         house.writes(7, "");
-        house.reloads();
+        let said = house.tells(&["reload"]);
+        assert_eq!(said.status.code(), Some(0), "{}", said.stderr);
+        assert!(said.stdout.contains("snapshot 2 applied"));
+        let why = said.stderr;
+        assert!(why.starts_with("gatewayd: DEGRADED: "), "{why}");
+        assert!(why.contains("cannot be written"), "{why}");
+        let again = house.tells(&["reload", "--format", "json"]).stdout;
+        let again: Value = serde_json::from_str(&again).unwrap();
+        assert_eq!(again["degraded"], house.status()["degraded"]);
 
         let status = house.status();
         assert_eq!(status["snapshot"]["number"], 2, "{status}");
@@ -108,7 +116,8 @@ fn what_cannot_be_kept_is_served_said_and_kept_when_the_disk_is_well_again() {
         client.asks(&Request::get("/schema")).is(200);
 
         fault.ends(&house.state);
-        house.reloads();
+        let said = house.tells(&["reload"]);
+        assert_eq!(said.stderr, "");
 
         assert_eq!(house.degraded(), "");
         assert_eq!(house.status()["snapshot"]["number"], 2);
@@ -193,6 +202,26 @@ fn the_interface_refuses_what_it_cannot_keep_and_takes_it_when_it_can() {
     Fault::Active.ends(&house.state);
     let said = house.tells(&["rollback", "1"]);
     assert_eq!(said.status.code(), Some(0), "{}", said.stderr);
+    house.door.get("/schema").is(200);
+}
+
+#[test]
+fn snapshots_that_somebody_removed_are_said_to_be_gone_and_what_is_served_is_kept_again() {
+    let cluster = Cluster::of(&["a"]);
+    let house = House::before(&cluster);
+    fs::remove_dir_all(house.state.join("snapshots")).unwrap();
+
+    for words in [&["snapshots"][..], &["rollback"], &["rollback", "1"]] {
+        let said = house.tells(words);
+        assert_eq!(said.status.code(), Some(1), "{}", said.stdout);
+        let why = "the snapshots that are kept cannot be listed: ";
+        assert!(said.stderr.contains(why), "{words:?}: {}", said.stderr);
+        assert!(!said.stderr.contains("not served"), "{}", said.stderr);
+    }
+    house.reloads();
+    assert_eq!(house.degraded(), "");
+    let kept = house.tells(&["snapshots"]).stdout;
+    assert!(kept.contains("*  1"), "{kept}");
     house.door.get("/schema").is(200);
 }
 

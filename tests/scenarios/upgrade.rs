@@ -117,6 +117,56 @@ fn what_a_client_says_after_its_node_has_ended_arrives() {
 }
 
 #[test]
+fn a_node_changes_only_to_what_it_was_asked_for() {
+    let cluster = Cluster::of(&["a"]);
+    let door = edge(&cluster);
+    let plain = || Request::get("/live");
+    let asks = |protocols: &str| {
+        let asked = plain().field("Connection", "Upgrade");
+        asked.field("Upgrade", protocols)
+    };
+    let changes = [
+        // What is asked, what the node changes to, and whether it may.
+        (plain(), "Upgrade: echo", false),
+        (plain(), "", false),
+        (asks("echo"), "", false),
+        (asks("echo"), "Upgrade:", false),
+        (asks("echo"), "Upgrade: websocket", false),
+        (asks("echo"), "Upgrade: echo, websocket", false),
+        (asks("echo"), "Upgrade: echo\r\nUpgrade: websocket", false),
+        (asks("echo/2"), "Upgrade: echo/1", false),
+        (asks("echo/2"), "Upgrade: echo", false),
+        (asks("h2c, echo"), "Upgrade: h2c", false),
+        (asks("echo"), "Upgrade: Echo", true),
+        (asks("echo/2"), "Upgrade: echo/2", true),
+        (asks("echo"), "Upgrade: echo/2", true),
+        (asks("foo, echo"), "Upgrade: echo", true),
+        (asks("foo, echo"), "Upgrade: foo\r\nUpgrade: echo", true),
+    ];
+    for (request, field, may) in changes {
+        let said =
+            format!("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n{field}\r\n\r\n");
+        let said = said.replace("\r\n\r\n\r\n", "\r\n\r\n") + "frame";
+        cluster["a"].next([Way::Raw(said.into_bytes())]);
+        let what = format!("{} {field}", String::from_utf8_lossy(&request.bytes()));
+        let mut client = door.connect();
+        let answer = client.asks(&request);
+        if may {
+            assert_eq!(answer.status, 101, "{what}");
+            assert_eq!(client.hears_bytes(5), b"frame", "{what}");
+            continue;
+        }
+        assert_eq!(answer.status, 502, "{what}: {}", answer.text());
+        assert!(!answer.text().contains("frame"), "{what}");
+        assert!(client.is_closed_within(wait::SOON), "{what}");
+        cluster.forgets();
+        door.get("/schema").is(200);
+        let next = cluster["a"].seen();
+        assert_eq!(next[0].index, 1, "{what}: on a connection of its own");
+    }
+}
+
+#[test]
 fn a_front_door_carries_no_upgrade() {
     let cluster = Cluster::of(&["a"]);
     let door = Door::before(&cluster).opens();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::fixture::{Bell, good, node, not_serving, poll, pool, slot, start, tried, up};
+use crate::readiness::Why;
 use crate::wait::Waited;
 
 fn name(slot: &crate::node::Slot) -> &str {
@@ -291,7 +292,7 @@ fn case_59_what_is_known_outlives_a_reload() {
     let held = slot(&state, &Hints::none());
     let before = state.view();
     assert_eq!(
-        state.apply(&pool(&["a", "b"], 2, 4), &[], start()),
+        state.apply(&pool(&["a", "b"], 2, 4), &[], &[], start()),
         Moves::default()
     );
     assert_eq!(state.view(), before);
@@ -308,7 +309,7 @@ fn a_reload_adds_nodes_out_and_takes_nodes_away_with_their_slots_intact() {
     let state = up(&["a", "b"], 2, 4);
     let (old, now) = (named(&state, "b"), start());
     let held = slot(&state, &tried(&state, &["a"]));
-    let moves = state.apply(&pool(&["a", "c"], 2, 4), &[], start());
+    let moves = state.apply(&pool(&["a", "c"], 2, 4), &[], &[], start());
     let gone = &moves.rotations[0];
     assert_eq!(
         (&*gone.node, gone.by, gone.why, gone.total_in),
@@ -332,11 +333,35 @@ fn a_reload_adds_nodes_out_and_takes_nodes_away_with_their_slots_intact() {
 }
 
 #[test]
+fn a_node_that_has_left_is_seen_until_its_last_request_is_over() {
+    let state = up(&["a", "b", "c"], 2, 4);
+    let left = |state: &PoolState| -> Vec<(String, u32)> {
+        let all = state.leaving().into_iter();
+        all.map(|node| (node.name().to_string(), node.in_flight()))
+            .collect()
+    };
+    let only_b = tried(&state, &["a", "c"]);
+    let (one, other) = (slot(&state, &only_b), slot(&state, &only_b));
+
+    let mut moved = pool(&["a", "b"], 2, 4);
+    moved.nodes[1].addr = "elsewhere.test:1".into();
+    let _ = state.apply(&moved, &[], &[], start());
+    assert_eq!(left(&state), [("b".to_owned(), 2)], "c had none");
+    assert_eq!(named(&state, "b").in_flight(), 0);
+    let _ = state.apply(&pool(&["a"], 2, 4), &[], &[], start());
+    drop(one);
+    assert_eq!(left(&state), [("b".to_owned(), 1)]);
+    assert!(!state.leaving()[0].is_in_rotation());
+    drop(other);
+    assert_eq!(left(&state), []);
+}
+
+#[test]
 fn another_address_under_the_same_name_is_another_node() {
     let state = up(&["a"], 1, 4);
     let mut moved = pool(&["a"], 1, 4);
     moved.nodes[0].addr = "elsewhere.test:1".into();
-    let moves = state.apply(&moved, &[], start());
+    let moves = state.apply(&moved, &[], &[], start());
     assert_eq!(moves.rotations.len(), 1);
     assert!(matches!(
         state.pick(&Hints::none(), start()),
@@ -351,11 +376,11 @@ fn a_reload_moves_ceilings_and_wakes_who_may_go_on() {
     let first = slot(&state, &Hints::none());
     let mut wait = state.wait(&Hints::none(), start()).unwrap();
     assert!(poll(&mut wait, &bell).is_none());
-    let _ = state.apply(&pool(&["a"], 2, 4), &[], start());
+    let _ = state.apply(&pool(&["a"], 2, 4), &[], &[], start());
     assert_eq!(bell.rings(), 1);
     let second = poll(&mut wait, &bell);
     let mut wait = state.wait(&Hints::none(), start()).unwrap();
-    let _ = state.apply(&pool(&["a"], 1, 4), &[], start());
+    let _ = state.apply(&pool(&["a"], 1, 4), &[], &[], start());
     drop(first);
     assert!(
         poll(&mut wait, &bell).is_none(),
@@ -394,7 +419,7 @@ fn ranges_without_a_node_are_counted_and_reported() {
     assert_eq!(state.ranges_without_node(), ["64..".into()]);
     cluster.nodes.push(node("d"));
     cluster.nodes[3].replica = Some("b".into());
-    let _ = state.apply(&cluster, &[], start());
+    let _ = state.apply(&cluster, &[], &[], start());
     let moves = state.probed(&named(&state, "d"), &good(), now);
     assert!(moves.ranges[0].is_held);
 }
@@ -534,4 +559,46 @@ fn a_drained_node_is_not_asked_whatever_its_probes_say_and_comes_back_as_good_as
     let moves = state.set_drained("a", false, start()).unwrap();
     assert!(moves.rotations[0].is_in && a.is_in_rotation());
     assert_eq!(state.set_drained("nobody", true, start()), None);
+}
+
+#[test]
+fn a_node_that_comes_under_a_name_that_is_drained_is_never_in() {
+    for (is_probed, is_up) in [(false, false), (true, false), (true, true)] {
+        let mut before = pool(&["a", "b"], 1, 4);
+        if !is_probed {
+            before.probe.kind = ProbeKind::None;
+        }
+        let state = PoolState::new(&before, 7, start());
+        for node in state.nodes() {
+            let _ = state.probed(&node, &good(), start());
+        }
+        let _ = state.set_drained("a", true, start());
+        let held = slot(&state, &Hints::none());
+        let bell = Arc::new(Bell::default());
+        let mut waits = state.wait(&Hints::none(), start()).unwrap();
+        assert!(poll(&mut waits, &bell).is_none());
+
+        let mut moved = before.clone();
+        moved.nodes[0].addr = "elsewhere.test:1".into();
+        let asked = Asked {
+            name: "a",
+            addr: "elsewhere.test:1",
+            addresses: &[],
+            seen: &good(),
+        };
+        let asked: &[_] = if is_up { &[asked] } else { &[] };
+        let moves = state.apply(&moved, asked, &["a", "somebody"], start());
+
+        assert_eq!((moves.rotations.len(), bell.rings()), (0, 0));
+        let a = named(&state, "a");
+        assert!(a.is_drained() && !a.is_in_rotation());
+        assert_eq!(&**a.addr(), "elsewhere.test:1");
+        assert!(poll(&mut waits, &bell).is_none(), "the slot was a's");
+        let _ = state.probed(&a, &good(), start());
+        assert_eq!(state.in_rotation(), 1);
+        drop(held);
+        assert!(matches!(poll(&mut waits, &bell), Some(Waited::Slot(slot)) if name(&slot) == "b"));
+        let _ = state.set_drained("a", false, start());
+        assert!(a.is_in_rotation(), "what was found meanwhile counts");
+    }
 }

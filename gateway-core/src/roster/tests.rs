@@ -205,7 +205,7 @@ fn a_node_that_comes_in_gets_its_share_step_by_step() {
     let now = start() + 1_000 * SECOND;
     let mut moved = config.clone();
     moved.nodes[1].name = "c".into();
-    let _ = state.apply(&moved, &[], now);
+    let _ = state.apply(&moved, &[], &[], now);
     let of_c = |now: Instant| {
         let picked = (0..1_000).filter_map(|_| at(&state, &Hints::none(), now));
         picked.filter(|slot| &**slot.node().name() == "c").count()
@@ -230,7 +230,7 @@ fn nodes_that_are_all_replaced_by_good_ones_leave_nobody_who_waits_without_a_nod
         addresses: &[],
         seen: &good,
     };
-    let moves = state.apply(&pool(&["b"], 1, 4), &[asked], start());
+    let moves = state.apply(&pool(&["b"], 1, 4), &[asked], &[], start());
     let turns: Vec<_> = moves
         .rotations
         .iter()
@@ -252,7 +252,7 @@ fn a_trial_that_was_offered_is_over_when_the_node_comes_under_probes() {
     let on_b = at(&state, &tried(&state, &["a"]), later).unwrap();
     let mut probed = config;
     probed.probe.kind = ProbeKind::Tcp;
-    let _ = state.apply(&probed, &[], later);
+    let _ = state.apply(&probed, &[], &[], later);
     assert!(at(&state, &tried(&state, &["b"]), later).is_none());
     drop(on_b);
 }

@@ -15,6 +15,10 @@ use ppp::{v1, v2};
 const LONGEST_TEXT: usize = 107;
 /// Bytes of version 2 that tell its length (§2.2).
 const FIXED: usize = 16;
+/// The byte of version 2 that tells its version and command (§2.2).
+const COMMAND: usize = 12;
+/// Version 2 for the proxy itself.
+const LOCAL: u8 = 0x20;
 /// Longest header of version 2 that is taken: addresses, and a few KiB of what a proxy adds.
 const LONGEST_BINARY: usize = 8 * 1024;
 
@@ -101,28 +105,46 @@ impl ProxyHeader {
     /// # Errors
     /// It is malformed, or not whole.
     pub(crate) fn client(&self) -> Result<Option<SocketAddr>, NoHeader> {
-        let address = |ip: IpAddr, port| Some(SocketAddr::new(ip.to_canonical(), port));
-        if self.is_text() {
-            let header = v1::Header::try_from(&*self.bytes).map_err(|_| NoHeader)?;
-            return Ok(match header.addresses {
-                v1::Addresses::Tcp4(both) => address(both.source_address.into(), both.source_port),
-                v1::Addresses::Tcp6(both) => address(both.source_address.into(), both.source_port),
-                v1::Addresses::Unknown => None,
-            });
+        match self.is_text() {
+            true => text_client(&self.bytes),
+            // What follows is skipped, the family included, whatever it is (§2.2).
+            false if self.is_complete() && self.bytes.get(COMMAND) == Some(&LOCAL) => Ok(None),
+            false => binary_client(&self.bytes),
         }
-        let header = v2::Header::try_from(&*self.bytes).map_err(|_| NoHeader)?;
-        if header.tlvs().any(|one| one.is_err()) {
-            return Err(NoHeader);
-        }
-        let is_passed_on =
-            header.command == v2::Command::Proxy && header.protocol == v2::Protocol::Stream;
-        Ok(match header.addresses {
-            _ if !is_passed_on => None,
-            v2::Addresses::IPv4(both) => address(both.source_address.into(), both.source_port),
-            v2::Addresses::IPv6(both) => address(both.source_address.into(), both.source_port),
-            v2::Addresses::Unix(_) | v2::Addresses::Unspecified => None,
-        })
     }
+}
+
+fn text_client(bytes: &[u8]) -> Result<Option<SocketAddr>, NoHeader> {
+    let header = v1::Header::try_from(bytes).map_err(|_| NoHeader)?;
+    let client = match header.addresses {
+        v1::Addresses::Tcp4(both) => address(both.source_address, both.source_port),
+        v1::Addresses::Tcp6(both) => address(both.source_address, both.source_port),
+        v1::Addresses::Unknown => return Ok(None),
+    };
+    // A port is digits and nothing else (§2.1); the crate takes a sign as well.
+    match bytes.contains(&b'+') {
+        true => Err(NoHeader),
+        false => Ok(client),
+    }
+}
+
+fn binary_client(bytes: &[u8]) -> Result<Option<SocketAddr>, NoHeader> {
+    let header = v2::Header::try_from(bytes).map_err(|_| NoHeader)?;
+    let client = match header.addresses {
+        v2::Addresses::IPv4(both) => address(both.source_address, both.source_port),
+        v2::Addresses::IPv6(both) => address(both.source_address, both.source_port),
+        // What such a block holds is not for us to understand.
+        v2::Addresses::Unspecified => return Ok(None),
+        v2::Addresses::Unix(_) => None,
+    };
+    if header.tlvs().any(|one| one.is_err()) {
+        return Err(NoHeader);
+    }
+    Ok(client.filter(|_| header.protocol == v2::Protocol::Stream))
+}
+
+fn address(ip: impl Into<IpAddr>, port: u16) -> Option<SocketAddr> {
+    Some(SocketAddr::new(ip.into().to_canonical(), port))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use bytes::{Bytes, BytesMut};
 use gateway_config::model::Body;
 use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
-use http::header::{CONTENT_LENGTH, EXPECT};
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Version};
 use pingora_core::{Error, ErrorType};
 use pingora_proxy::Session;
@@ -14,6 +14,7 @@ use crate::body_memory::Held;
 use crate::client::Client;
 use crate::clock;
 use crate::ctx::{Buffered, Ctx};
+use crate::fields;
 use crate::serving::Shared;
 
 /// Reads the body, then starts the request's budget.
@@ -79,9 +80,7 @@ fn announced(fields: &HeaderMap) -> Option<u64> {
 /// RFC 9110 §10.1.1: an expectation of an HTTP/1.0 client is ignored, and so is any other one.
 fn expects_continue(session: &Session) -> bool {
     session.req_header().version != Version::HTTP_10
-        && session
-            .get_header(EXPECT)
-            .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+        && fields::expects_continue(&session.req_header().headers)
 }
 
 /// Why the body could not be read.

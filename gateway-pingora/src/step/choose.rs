@@ -43,7 +43,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
         slot,
         reached: Reached::Nothing,
         is_last_on_connection: false,
-        asks_to_upgrade: false,
+        asks_for: None,
         outcome: Outcome::Abandoned,
     });
     Ok(())

@@ -6,7 +6,7 @@ use gateway_core::retry::{Elsewhere, Next, Try};
 use gateway_core::tally::Outcome;
 use http::HeaderValue;
 use http::StatusCode;
-use http::header::{CONTENT_LENGTH, RETRY_AFTER, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, RETRY_AFTER, TRANSFER_ENCODING, UPGRADE};
 use pingora_core::{Error, ErrorType, Result};
 use pingora_http::ResponseHeader;
 
@@ -164,7 +164,7 @@ fn outcome(how: &Try, failure: &Failure) -> Outcome {
 }
 
 /// Whether the head means the same to everybody: a status there is (RFC 9110 §15), a switch of
-/// protocol only when it was asked for (§15.2.2), one length that is a number (§8.6), and no
+/// protocol only to one that was asked for (§7.8, §15.2.2), one length that is a number (§8.6), and no
 /// transfer coding but chunked (RFC 9112 §6.1).
 fn is_readable(response: &ResponseHeader, attempt: &Attempt) -> bool {
     let switches = response.status == StatusCode::SWITCHING_PROTOCOLS;
@@ -177,10 +177,36 @@ fn is_readable(response: &ResponseHeader, attempt: &Attempt) -> bool {
     let codings = response.headers.get_all(TRANSFER_ENCODING);
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
     response.status.as_u16() < 600
-        && (!switches || attempt.asks_to_upgrade)
+        && (!switches || is_asked_for(response, attempt.asks_for.as_ref()))
         && is_one_length
         && codings.iter().all(is_chunked)
         && codings.iter().count() <= 1
+}
+
+/// Whether a node changes to a protocol, or to several one upon the other, that it was asked for. A
+/// version is only compared where one was asked for.
+fn is_asked_for(response: &ResponseHeader, asked: Option<&HeaderValue>) -> bool {
+    let Some(asked) = asked else {
+        return false;
+    };
+    let asked: Vec<&[u8]> = protocols(asked).collect();
+    let is_one = |protocol: &[u8]| {
+        let name = protocol.split(|byte| *byte == b'/').next();
+        asked.iter().any(|one| {
+            one.eq_ignore_ascii_case(protocol)
+                || name.is_some_and(|name| one.eq_ignore_ascii_case(name))
+        })
+    };
+    let lines = response.headers.get_all(UPGRADE).iter();
+    let mut changed = lines.flat_map(protocols).peekable();
+    changed.peek().is_some() && changed.all(is_one)
+}
+
+fn protocols(line: &HeaderValue) -> impl Iterator<Item = &[u8]> {
+    line.as_bytes()
+        .split(|byte| *byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .filter(|protocol| !protocol.is_empty())
 }
 
 fn busy(response: &ResponseHeader) -> Option<RetryAfter> {

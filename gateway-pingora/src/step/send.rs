@@ -91,7 +91,7 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     set_connection(client, ctx.attempt.as_ref(), routed, &mut fields);
     set_forwarding(client, admitted, &mut fields)?;
     admitted.site.request_edits.change(&mut fields);
-    let asks_to_upgrade = fields.contains_key(UPGRADE);
+    let asks_for = fields.get(UPGRADE).cloned();
 
     let (mut parts, ()) = http::Request::new(()).into_parts();
     parts.method = client.method.clone();
@@ -101,7 +101,7 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     *request = parts.into();
     if let Some(attempt) = &mut ctx.attempt {
         attempt.reached = Reached::Sent;
-        attempt.asks_to_upgrade = asks_to_upgrade;
+        attempt.asks_for = asks_for;
     }
     Ok(())
 }

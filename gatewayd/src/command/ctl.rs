@@ -215,6 +215,9 @@ fn changed(change: Option<runtime::Change>, format: Format) -> Exit {
     for warning in &change.warnings {
         eprintln!("{warning}");
     }
+    for why in &change.degraded {
+        eprintln!("gatewayd: DEGRADED: {why}");
+    }
     print(&match format {
         Format::Json => json::document(&change),
         Format::Text => words::change(&change),

@@ -13,7 +13,7 @@ use crate::proto::runtime::*;
 use crate::reload::{Generation, Refused, Reload};
 
 /// Rises when something is added to the interface.
-const CONTROL_VERSION: u32 = 3;
+const CONTROL_VERSION: u32 = 4;
 
 /// What the calls are about.
 pub(super) struct Calls {

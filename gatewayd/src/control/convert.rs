@@ -46,6 +46,7 @@ pub(super) fn change(change: &Change) -> runtime::Change {
         listeners_added: names(&applied.listeners_added),
         listeners_removed: names(&applied.listeners_removed),
         warnings: warnings.map(|one| change.warnings.line(one)).collect(),
+        degraded: change.degraded.clone(),
     }
 }
 
@@ -112,6 +113,7 @@ pub(super) fn pool(view: PoolView) -> runtime::Pool {
     runtime::Pool {
         name: view.name.to_string(),
         nodes: view.nodes.into_iter().map(node).collect(),
+        leaving: view.leaving.into_iter().map(node).collect(),
     }
 }
 

@@ -64,6 +64,7 @@ fn code(refused: &Refused) -> (Code, &'static str) {
         Refused::NoStateDir => (Code::FailedPrecondition, "NO_STATE_DIR"),
         Refused::NoSuchSnapshot(_) => (Code::NotFound, "NO_SUCH_SNAPSHOT"),
         Refused::NotKept(_) => (Code::ResourceExhausted, "NOT_KEPT"),
+        Refused::NotListed(_) => (Code::FailedPrecondition, "NOT_LISTED"),
         Refused::NothingBefore => (Code::FailedPrecondition, "NOTHING_BEFORE"),
         Refused::OddDocument(_) => (Code::InvalidArgument, "ODD_DOCUMENT"),
         Refused::Owned(_) => (Code::FailedPrecondition, "OWNED_BY_FILES"),

@@ -141,6 +141,7 @@ mod tests {
         };
         PoolView {
             name: name.into(),
+            leaving: Vec::new(),
             nodes: vec![node],
         }
     }

@@ -61,16 +61,13 @@ fn serving(page: &mut String, plane: &DataPlane, now: SystemTime) {
 
 fn pool(page: &mut String, pool: &PoolView) {
     let _ = writeln!(page, "\npool {}", pool.name);
-    for node in &pool.nodes {
+    let leaving = pool.leaving.iter().map(|node| (node, "leaving".to_owned()));
+    let nodes = pool.nodes.iter().map(|node| (node, way(node)));
+    for (node, way) in nodes.chain(leaving) {
         let _ = writeln!(
             page,
             "  {} {} {}, {} in flight, {} requests, {} failures",
-            node.name,
-            node.addr,
-            way(node),
-            node.in_flight,
-            node.requests,
-            node.failures,
+            node.name, node.addr, way, node.in_flight, node.requests, node.failures,
         );
     }
 }

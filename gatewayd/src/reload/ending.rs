@@ -32,7 +32,7 @@ impl Reload {
     pub(crate) fn ending(&self) -> Option<Ending> {
         let plane = self.engine.data_plane();
         let pools = self.engine.pools().into_iter();
-        let nodes = pools.flat_map(|pool| pool.nodes);
+        let nodes = pools.flat_map(|pool| pool.nodes.into_iter().chain(pool.leaving));
         Some(Ending {
             deadline: plane.ends?,
             connections: plane.draining.iter().map(|one| one.connections).sum(),

@@ -44,6 +44,9 @@ pub(crate) enum Refused {
     /// It could not be made to last.
     #[error("it is not served, since it could not be kept: {0}")]
     NotKept(StateError),
+    /// What is kept cannot be listed.
+    #[error("the snapshots that are kept cannot be listed: {0}")]
+    NotListed(StateError),
     /// There is none to go back to.
     #[error("there is no snapshot before the active one")]
     NothingBefore,
@@ -82,6 +85,7 @@ impl Refused {
             | Self::NoStateDir
             | Self::NoSuchSnapshot(_)
             | Self::NotKept(_)
+            | Self::NotListed(_)
             | Self::NothingBefore
             | Self::OddDocument(_)
             | Self::Owned(_)

@@ -72,6 +72,8 @@ pub(crate) struct Change {
     pub(crate) took: Took,
     /// What somebody should know.
     pub(crate) warnings: Findings,
+    /// Why the process is not as it should be after it; empty when it is.
+    pub(crate) degraded: Vec<String>,
 }
 
 /// The end, as far as it has come.

@@ -4,7 +4,7 @@ use super::*;
 use crate::around::Around;
 
 /// A process whose owner is the interface, to which nobody has applied anything.
-fn started() -> Arc<Reload> {
+pub(crate) fn started() -> Arc<Reload> {
     let start = Start {
         owner: Box::new(Applied::default()),
         state: None,

@@ -44,12 +44,14 @@ pub(super) fn status(plane: &DataPlane, pools: &[Pool]) -> String {
         "PROBE",
     ]);
     for pool in pools {
-        for one in &pool.nodes {
+        let leaving = pool.leaving.iter().map(|one| (one, "leaving".to_owned()));
+        let staying = pool.nodes.iter().map(|one| (one, state(one)));
+        for (one, state) in staying.chain(leaving) {
             nodes.add_row([
                 pool.name.clone(),
                 one.name.clone(),
                 one.address.clone(),
-                state(one),
+                state,
                 one.in_flight.to_string(),
                 one.requests.to_string(),
                 one.failures.to_string(),

@@ -20,7 +20,10 @@ pub(super) fn drained(pool: &str, node: &str, is_drained: bool) -> String {
 pub(super) fn event(event: &Event) -> String {
     let at = event.at.map(|at| at.to_string()).unwrap_or_default();
     let what = match &event.what {
-        Some(What::Applied(change)) => of_change(change),
+        Some(What::Applied(change)) => match change.degraded.as_slice() {
+            [] => of_change(change),
+            whys => format!("{}, DEGRADED: {}", of_change(change), whys.join("; ")),
+        },
         Some(What::Refused(refusal)) => format!("refused: {}", refusal.message),
         Some(What::Ending(end)) => ending(end),
         Some(What::GenerationEnded(ended)) => format!("generation {} has ended", ended.generation),

@@ -86,3 +86,19 @@ fn a_snapshot_that_cannot_become_active_is_not_kept() {
     assert!(matches!(refused, Err(StateError::Write { .. })));
     assert_eq!(state.snapshots().unwrap(), [snapshot(1)]);
 }
+
+#[test]
+fn where_the_snapshots_were_removed_the_next_one_is_kept() {
+    let scratch = Scratch::new();
+    let (state, _) = scratch.opens();
+    state.keep(&snapshot(1)).unwrap();
+    fs::remove_dir_all(scratch.state().join(SNAPSHOTS)).unwrap();
+    let listed = state.snapshots();
+    assert!(matches!(listed, Err(StateError::Read { .. })));
+    state.keep(&snapshot(1)).unwrap();
+    assert_eq!(state.snapshots().unwrap(), [snapshot(1)]);
+    state.keep(&snapshot(2)).unwrap();
+    let mode = fs::metadata(scratch.state().join(SNAPSHOTS)).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o7777, 0o700);
+    assert_eq!(state.snapshots().unwrap(), [snapshot(2), snapshot(1)]);
+}
