@@ -5,6 +5,7 @@
 
 mod advisories;
 mod arch;
+mod canary;
 mod check;
 mod citations;
 mod clients;
@@ -15,6 +16,7 @@ mod disks;
 mod editors;
 mod generate;
 mod names;
+mod patches;
 mod play;
 mod process;
 mod report;
@@ -25,6 +27,7 @@ mod test;
 mod traces;
 mod tree;
 mod vendor;
+mod workflows;
 
 use std::process::ExitCode;
 
@@ -39,12 +42,17 @@ usage: cargo xtask COMMAND
                      the gateway under load, through reloads and faults: what failed and need not have
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
+  canary (--source DIR | --from-registry) [--scenarios] [--format json]
+                     another Pingora in a throw-away workspace: our patches on it, the adapter compiled and tested
   differential       the edge's vectors, as nginx and Caddy answer them: each difference has its reason
   editors            the schema, as two editors' tools understand it
+  patches [--needed [NNNN ...]]
+                     each patch has its record; with --needed, its tests fail without it (some minutes each)
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
   generate [--check] every file that is made from the gateway; with --check it names those that are stale
   arch               the arrows between rooms and between modules
   size               sizes, names, citations, and traces of a machine
+  workflows          what runs on a forge: pins, toolchain, and what a linter says
   review [BASE]      the numbers to look at before saying yes (BASE: main's last commit)
 ";
 
@@ -66,15 +74,18 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     let root = tree::root()?;
     match command.as_str() {
         "arch" => arch::run(&root)?,
+        "canary" => return canary::run(&root, rest),
         "check" => check::run(&root)?,
         "demo" | "soak" => return play::run(&root, command, rest),
         "differential" => differential::run(&root)?,
         "editors" => editors::run(&root)?,
         "generate" => generate::run(&root, rest)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),
+        "patches" => patches::run(&root, rest)?,
         "review" => review::run(&root, rest)?,
         "size" => size::run(&root)?,
         "test" => test::run(&root)?,
+        "workflows" => workflows::run(&root)?,
         "vendor" => vendor::run(&root, rest)?,
         other => {
             eprint!("xtask: no command `{other}`\n\n{USAGE}");

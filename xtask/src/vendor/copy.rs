@@ -27,7 +27,8 @@ pub(crate) fn tree(from: &Path, to: &Path) -> Result {
     })
 }
 
-fn folder(from: &Path, to: &Path, left_out: &[&str]) -> std::io::Result<()> {
+/// Copies a folder, but for these entries at its top.
+pub(crate) fn folder(from: &Path, to: &Path, left_out: &[&str]) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
