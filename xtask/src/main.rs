@@ -19,9 +19,11 @@ mod names;
 mod patches;
 mod play;
 mod process;
+mod release;
 mod report;
 mod review;
 mod rust_text;
+mod sbom;
 mod size;
 mod test;
 mod traces;
@@ -51,8 +53,11 @@ usage: cargo xtask COMMAND
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
   generate [--check] every file that is made from the gateway; with --check it names those that are stale
   arch               the arrows between rooms and between modules
+  sbom [--output FILE]
+                     what the gateway is made of, as CycloneDX
   size               sizes, names, citations, and traces of a machine
   workflows          what runs on a forge: pins, toolchain, and what a linter says
+  release            the binary as it is shipped, its symbols and what it is made of, in target/dist
   review [BASE]      the numbers to look at before saying yes (BASE: main's last commit)
 ";
 
@@ -82,7 +87,9 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "generate" => generate::run(&root, rest)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),
         "patches" => patches::run(&root, rest)?,
+        "release" => release::run(&root, rest)?,
         "review" => review::run(&root, rest)?,
+        "sbom" => sbom::run(&root, rest)?,
         "size" => size::run(&root)?,
         "test" => test::run(&root)?,
         "workflows" => workflows::run(&root)?,
