@@ -1,6 +1,8 @@
-//! Compiles the interface of the control plane, without a `protoc` on the machine.
+//! Compiles the interface of the control plane, without a `protoc` on the machine, and finds out what
+//! `--version` says: the commit, and the engine's version.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use prost::Message;
 
@@ -25,5 +27,44 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tonic_prost_build::configure()
         .include_file("proto.rs")
         .compile_fds_with_config(described, config)?;
+    let engine = engine().ok_or("Cargo.lock names no pingora-core")?;
+    println!("cargo::rustc-env=GATEWAYD_ENGINE={engine}");
+    println!("cargo::rustc-env=GATEWAYD_COMMIT={}", commit());
     Ok(())
+}
+
+/// The version that the lock file says.
+fn engine() -> Option<String> {
+    const LOCK: &str = "../Cargo.lock";
+    println!("cargo::rerun-if-changed={LOCK}");
+    let lock = std::fs::read_to_string(LOCK).ok()?;
+    let package = lock
+        .split("\nname = \"pingora-core\"\nversion = \"")
+        .nth(1)?;
+    package.split('"').next().map(str::to_owned)
+}
+
+/// The commit that is built: what `GATEWAYD_COMMIT` says, or git; neither is needed to build.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whoever builds from an archive says the commit in the environment"
+)]
+fn commit() -> String {
+    println!("cargo::rerun-if-env-changed=GATEWAYD_COMMIT");
+    if let Ok(said) = std::env::var("GATEWAYD_COMMIT") {
+        return said;
+    }
+    // Another commit without another lock file changes this one.
+    if let Some(moves) = git(&["rev-parse", "--git-path", "logs/HEAD"])
+        && Path::new(&moves).exists()
+    {
+        println!("cargo::rerun-if-changed={moves}");
+    }
+    git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown commit".to_owned())
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let said = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| said.trim().to_owned())
 }

@@ -12,6 +12,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use gateway_config::value;
 
+use crate::release;
+
 mod asked;
 mod diff;
 mod process;
@@ -31,7 +33,7 @@ const DROP_IN: &str = "bigproxy";
 #[derive(Debug, Parser)]
 #[command(
     name = "gatewayd",
-    version,
+    version = release::WORDS,
     propagate_version = true,
     after_help = "Example:\n  gatewayd front-door 127.0.0.1:7650 --upstream a=127.0.0.1:7001 --upstream b=127.0.0.1:7002"
 )]

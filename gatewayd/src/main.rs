@@ -21,6 +21,7 @@ mod origin;
 mod pages;
 mod process;
 mod proto;
+mod release;
 mod reload;
 mod render;
 mod signals;

@@ -5,6 +5,7 @@
 
 mod advisories;
 mod arch;
+mod canary;
 mod check;
 mod citations;
 mod clients;
@@ -15,16 +16,20 @@ mod disks;
 mod editors;
 mod generate;
 mod names;
+mod patches;
 mod play;
 mod process;
+mod release;
 mod report;
 mod review;
 mod rust_text;
+mod sbom;
 mod size;
 mod test;
 mod traces;
 mod tree;
 mod vendor;
+mod workflows;
 
 use std::process::ExitCode;
 
@@ -41,12 +46,20 @@ usage: cargo xtask COMMAND
                      what the gateway costs, in ratios: needs valgrind, nginx; a machine with nothing else to do
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
+  canary (--source DIR | --from-registry) [--scenarios] [--format json]
+                     another Pingora in a throw-away workspace: our patches on it, the adapter compiled and tested
   differential       the edge's vectors, as nginx and Caddy answer them: each difference has its reason
   editors            the schema, as two editors' tools understand it
+  patches [--needed [NNNN ...]]
+                     each patch has its record; with --needed, its tests fail without it (some minutes each)
   vendor [--force]   Pingora's pinned sources with our patches, in vendor/pingora
   generate [--check] every file that is made from the gateway; with --check it names those that are stale
   arch               the arrows between rooms and between modules
+  sbom [--output FILE]
+                     what the gateway is made of, as CycloneDX
   size               sizes, names, citations, and traces of a machine
+  workflows          what runs on a forge: pins, toolchain, and what a linter says
+  release            the binary as it is shipped, its symbols and what it is made of, in target/dist
   review [BASE]      the numbers to look at before saying yes (BASE: main's last commit)
 ";
 
@@ -68,15 +81,20 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     let root = tree::root()?;
     match command.as_str() {
         "arch" => arch::run(&root)?,
+        "canary" => return canary::run(&root, rest),
         "check" => check::run(&root)?,
         "bench" | "demo" | "soak" => return play::run(&root, command, rest),
         "differential" => differential::run(&root)?,
         "editors" => editors::run(&root)?,
         "generate" => generate::run(&root, rest)?,
         "help" | "--help" | "-h" => print!("{USAGE}"),
+        "patches" => patches::run(&root, rest)?,
+        "release" => release::run(&root, rest)?,
         "review" => review::run(&root, rest)?,
+        "sbom" => sbom::run(&root, rest)?,
         "size" => size::run(&root)?,
         "test" => test::run(&root)?,
+        "workflows" => workflows::run(&root)?,
         "vendor" => vendor::run(&root, rest)?,
         other => {
             eprint!("xtask: no command `{other}`\n\n{USAGE}");

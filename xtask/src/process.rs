@@ -45,6 +45,18 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
         .map_err(|_| format!("{} printed bytes that are no text", line(command)))
 }
 
+/// Runs `command` with all that it prints in the file `log`; answers whether it succeeded.
+pub(crate) fn logged(command: &mut Command, log: &Path) -> Result<bool> {
+    let failed = |error: std::io::Error| format!("cannot write {}: {error}", log.display());
+    let file = std::fs::File::create(log).map_err(failed)?;
+    let errors = file.try_clone().map_err(failed)?;
+    let status = command.stdin(Stdio::null()).stdout(file).stderr(errors);
+    let status = status.status();
+    status
+        .map(|status| status.success())
+        .map_err(|error| format!("cannot start {}: {error}", line(command)))
+}
+
 /// The command as one would type it, for messages.
 fn line(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];

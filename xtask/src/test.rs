@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
 use crate::{
-    Result, arch, clients, clock, deny, differential, disks, editors, generate, size, vendor,
+    Result, arch, clients, clock, deny, differential, disks, editors, generate, patches, size,
+    vendor, workflows,
 };
 
 /// One line of the summary: a name, and how to do it.
@@ -26,6 +27,7 @@ const ALL: &[Step] = &[
     step("fmt", fmt),
     step("arch", |root| arch::run(root).map(done)),
     step("size", |root| size::run(root).map(done)),
+    step("patches", |root| patches::check(root).map(done)),
     step("clippy of xtask", |root| cargo(root, XTASK_CLIPPY)),
     step("test of xtask", |root| cargo(root, XTASK_TEST)),
     step("clippy", |root| cargo(root, CLIPPY)),
@@ -40,6 +42,7 @@ const ALL: &[Step] = &[
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
     step("editors", editors::check),
+    step("workflows", workflows::check),
     step("deny", |root| deny::check(root).map(done)),
     step("advisories", deny::check_advisories),
 ];
@@ -49,6 +52,7 @@ pub(crate) const QUICK: &[Step] = &[
     step("fmt", fmt),
     step("arch", |root| arch::run(root).map(done)),
     step("size", |root| size::run(root).map(done)),
+    step("patches", |root| patches::check(root).map(done)),
     step("clippy of xtask", |root| cargo(root, XTASK_CLIPPY)),
     step("clippy", |root| cargo(root, CLIPPY)),
 ];

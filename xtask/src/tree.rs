@@ -41,8 +41,8 @@ impl File {
     }
 }
 
-/// Every text file that is tracked, or would be once added.
-pub(crate) fn files(root: &Path) -> Result<Vec<File>> {
+/// The path of every file that is tracked, or would be once added; some may be deleted already.
+pub(crate) fn paths(root: &Path) -> Result<Vec<String>> {
     let listing = capture(&mut program(
         root,
         "git",
@@ -54,9 +54,14 @@ pub(crate) fn files(root: &Path) -> Result<Vec<File>> {
             "--exclude-standard",
         ],
     ))?;
-    let mut files: Vec<File> = listing
-        .split('\0')
-        .filter(|path| !path.is_empty())
+    let paths = listing.split('\0').filter(|path| !path.is_empty());
+    Ok(paths.map(str::to_owned).collect())
+}
+
+/// Every text file among them.
+pub(crate) fn files(root: &Path) -> Result<Vec<File>> {
+    let mut files: Vec<File> = paths(root)?
+        .iter()
         .filter_map(|path| {
             // Bytes that are no text, and paths deleted but not yet committed, have no lines to judge.
             let text = fs::read_to_string(root.join(path)).ok()?;

@@ -8,8 +8,8 @@
 //!
 //! Source: adr/0017.
 
-mod copy;
-mod patches;
+pub(crate) mod copy;
+pub(crate) mod patches;
 mod stamp;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,9 +24,9 @@ use crate::process::{capture, program};
 use patches::Patch;
 use stamp::{STAMP, Staleness};
 
-const PATCHES: &str = "vendor/pingora-patches";
+pub(crate) const PATCHES: &str = "vendor/pingora-patches";
 const PINS: &str = "vendor/pingora-patches/pins";
-const PLACE: &str = "vendor/pingora";
+pub(crate) const PLACE: &str = "vendor/pingora";
 
 /// The command: like [`ensure`], and says what it found. `--force` makes it again regardless.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
@@ -155,7 +155,10 @@ fn swap(root: &Path, staging: &Path) -> Result {
 }
 
 /// Where cargo unpacked each crate that a patch touches.
-fn registry_sources(root: &Path, patches: &[Patch]) -> Result<BTreeMap<String, PathBuf>> {
+pub(crate) fn registry_sources(
+    root: &Path,
+    patches: &[Patch],
+) -> Result<BTreeMap<String, PathBuf>> {
     let metadata = capture(&mut program(
         &root.join(PINS),
         "cargo",

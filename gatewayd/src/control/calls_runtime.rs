@@ -10,6 +10,7 @@ use super::{convert, refusal};
 use crate::clock;
 use crate::proto::runtime::gateway_runtime_server::GatewayRuntime;
 use crate::proto::runtime::*;
+use crate::release;
 use crate::reload::{Generation, Refused, Reload};
 
 /// Rises when something is added to the interface.
@@ -140,7 +141,7 @@ impl Calls {
             degraded: status.degraded(),
             last_error: status.refusal.as_ref().map(convert::last_error),
             versions: Some(Versions {
-                gateway: env!("CARGO_PKG_VERSION").to_owned(),
+                gateway: release::VERSION.to_owned(),
                 control: CONTROL_VERSION,
             }),
             started: Some(convert::time(plane.started)),

@@ -3,6 +3,7 @@
 use gateway_pingora::{Exposition, Kind};
 
 use super::vitals;
+use crate::release;
 use crate::reload::Reload;
 
 /// All of it.
@@ -28,7 +29,12 @@ pub(super) fn text(reload: &Reload) -> String {
     out.family("gateway_admin_refused_total", Kind::Counter, words);
     out.sample(&[], reload.around().admin.refused());
     out.family("gateway_build_info", Kind::Gauge, "What runs.");
-    out.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
+    let build = [
+        ("version", release::VERSION),
+        ("commit", release::COMMIT),
+        ("pingora", release::ENGINE),
+    ];
+    out.sample(&build, 1);
     vitals::write(&mut out, reload.data_plane().started);
     out.into_text()
 }

@@ -7,6 +7,7 @@ use gateway_pingora::{DataPlane, NodeHealth, PoolView};
 
 use super::readiness;
 use crate::clock;
+use crate::release;
 use crate::reload::Reload;
 
 /// The page. Names are the operator's own, and plain text is no markup.
@@ -15,7 +16,7 @@ pub(super) fn text(reload: &Reload) -> String {
     let plane = reload.data_plane();
     let now = clock::wall();
     let (_, ready) = readiness::of(reload).said();
-    let version = env!("CARGO_PKG_VERSION");
+    let version = release::WORDS;
     let up = since(plane.started, now);
     let mut page = format!("gatewayd {version}, up {up}, {ready}");
     let active = &status.active;

@@ -27,7 +27,8 @@ pub(crate) fn tree(from: &Path, to: &Path) -> Result {
     })
 }
 
-fn folder(from: &Path, to: &Path, left_out: &[&str]) -> std::io::Result<()> {
+/// Copies a folder, but for these entries at its top.
+pub(crate) fn folder(from: &Path, to: &Path, left_out: &[&str]) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -36,11 +37,36 @@ fn folder(from: &Path, to: &Path, left_out: &[&str]) -> std::io::Result<()> {
             continue;
         }
         let target = to.join(&name);
-        if entry.file_type()?.is_dir() {
-            folder(&entry.path(), &target, &[])?;
-        } else {
-            fs::copy(entry.path(), target)?;
+        // A link is what it leads to; one that leads nowhere is left behind.
+        match fs::metadata(entry.path()) {
+            Ok(found) if found.is_dir() => folder(&entry.path(), &target, &[])?,
+            Ok(_) => drop(fs::copy(entry.path(), target)?),
+            Err(_) if entry.file_type()?.is_symlink() => {}
+            Err(why) => return Err(why),
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folder;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_are_what_they_lead_to() {
+        let place = std::env::temp_dir().join(format!("xtask-copy-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        fs::create_dir_all(place.join("from/real/below")).unwrap();
+        fs::write(place.join("from/real/below/file"), "x").unwrap();
+        symlink("real", place.join("from/link")).unwrap();
+        symlink("nowhere", place.join("from/broken")).unwrap();
+        fs::create_dir(place.join("from/.git")).unwrap();
+        folder(&place.join("from"), &place.join("to"), &[".git"]).unwrap();
+        let copied = fs::read_to_string(place.join("to/link/below/file")).unwrap();
+        assert_eq!(copied, "x");
+        assert!(!place.join("to/broken").exists() && !place.join("to/.git").exists());
+        fs::remove_dir_all(place).unwrap();
+    }
 }

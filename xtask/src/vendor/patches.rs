@@ -43,7 +43,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Patch>> {
 }
 
 /// Finds out what a patch touches from its `--- a/…` and `+++ b/…` lines.
-fn parse(name: String, text: String) -> Result<Patch> {
+pub(crate) fn parse(name: String, text: String) -> Result<Patch> {
     let numbered = name
         .split_once('-')
         .is_some_and(|(number, _)| number.len() == 4 && number.bytes().all(|b| b.is_ascii_digit()));
@@ -83,38 +83,48 @@ fn parse(name: String, text: String) -> Result<Patch> {
 /// Applies `patch` below `staging`, and proves that each file it names is another one afterwards.
 pub(crate) fn apply(staging: &Path, patch: &Patch) -> Result {
     let before = contents(staging, patch);
-    // In a repository `git apply` quietly skips paths it takes for foreign ones; below this
-    // ceiling it finds no repository, and either applies everything or fails.
-    let staging = staging
-        .canonicalize()
-        .map_err(|error| format!("cannot find {}: {error}", staging.display()))?;
-    let ceiling = staging.parent().unwrap_or(&staging);
-    let scratch = staging.join(".patch");
-    fs::write(&scratch, &patch.text).map_err(|error| format!("cannot write a patch: {error}"))?;
-    capture(
-        program(
-            &staging,
-            "git",
-            &["apply", "-p1", "--whitespace=nowarn", ".patch"],
-        )
-        .env("GIT_CEILING_DIRECTORIES", ceiling)
-        .env_remove("GIT_DIR")
-        .env_remove("GIT_WORK_TREE"),
-    )
-    .map_err(|error| {
+    git_apply(staging, patch, &[]).map_err(|error| {
         format!(
             "{} does not apply to the pinned release:\n{error}",
             patch.name
         )
     })?;
-    fs::remove_file(&scratch).map_err(|error| format!("cannot remove a patch: {error}"))?;
-    let after = contents(&staging, patch);
+    let after = contents(staging, patch);
     for ((file, before), after) in patch.files.iter().zip(before).zip(after) {
         if before == after {
             return Err(format!("{} left {file} as it was", patch.name));
         }
     }
     Ok(())
+}
+
+/// Does what `patch` says stand below `staging` already?
+pub(crate) fn is_there(staging: &Path, patch: &Patch) -> bool {
+    git_apply(staging, patch, &["--check", "--reverse"]).is_ok()
+}
+
+/// In a repository `git apply` quietly skips paths it takes for foreign ones; below this ceiling
+/// it finds no repository, and either applies everything or fails.
+fn git_apply(staging: &Path, patch: &Patch, how: &[&str]) -> Result {
+    let staging = staging
+        .canonicalize()
+        .map_err(|error| format!("cannot find {}: {error}", staging.display()))?;
+    let ceiling = staging.parent().unwrap_or(&staging);
+    let scratch = staging.join(".patch");
+    fs::write(&scratch, &patch.text).map_err(|error| format!("cannot write a patch: {error}"))?;
+    let said = capture(
+        program(
+            &staging,
+            "git",
+            &["apply", "-p1", "--whitespace=nowarn", ".patch"],
+        )
+        .args(how)
+        .env("GIT_CEILING_DIRECTORIES", ceiling)
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE"),
+    );
+    fs::remove_file(&scratch).map_err(|error| format!("cannot remove a patch: {error}"))?;
+    said.map(drop)
 }
 
 fn contents(staging: &Path, patch: &Patch) -> Vec<Option<Vec<u8>>> {
