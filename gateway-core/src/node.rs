@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use gateway_config::model::{Name, Node};
 
+use crate::addresses::Addresses;
 use crate::health::{Health, Turn};
 use crate::in_flight::Gate;
 use crate::queue::Queue;
@@ -55,7 +56,7 @@ pub struct LiveNode {
     id: NodeId,
     name: Name,
     addr: Arc<str>,
-    addresses: Mutex<Arc<[SocketAddr]>>,
+    addresses: Addresses,
     health: Mutex<Health>,
     last_probe: Mutex<Option<LastProbe>>,
     queue: Arc<Queue<Slot>>,
@@ -81,6 +82,11 @@ impl LiveNode {
         now: Instant,
     ) -> Self {
         let gate = Gate::shut(0);
+        let addresses = Addresses::of(&node.addr, now);
+        let health = match addresses.all().is_empty() {
+            true => health.somewhere(),
+            false => health,
+        };
         if health.is_in() {
             gate.open();
         }
@@ -101,7 +107,7 @@ impl LiveNode {
             failures: AtomicU64::new(0),
             drained: AtomicBool::new(false),
             last_probe: Mutex::new(None),
-            addresses: Mutex::new(Arc::from([])),
+            addresses,
             health: Mutex::new(health),
             queue,
             total: Mutex::new(None),
@@ -127,25 +133,45 @@ impl LiveNode {
         &self.addr
     }
 
-    /// The addresses its name last resolved to; empty before that.
+    /// Its addresses: its own, or what its name last resolved to; empty before that.
     #[must_use]
-    pub fn addresses(&self) -> Arc<[SocketAddr]> {
-        Arc::clone(
-            &self
-                .addresses
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.addresses.all()
     }
 
-    /// Keeps what its name resolved to. An empty answer is not kept: the last good one stays.
-    pub fn set_addresses(&self, addresses: &[SocketAddr]) {
-        if !addresses.is_empty() {
-            *self
-                .addresses
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Arc::from(addresses);
-        }
+    /// The address to dial, of those that this try has not dialled yet: by its turn, or the same one
+    /// for the same key, and one that does not work only when no other is left. `None`: none is left.
+    #[must_use]
+    pub fn dial(
+        &self,
+        dialled: &[SocketAddr],
+        key: Option<u32>,
+        now: Instant,
+    ) -> Option<SocketAddr> {
+        self.addresses.next(dialled, key, now)
+    }
+
+    /// Whether it has an address that this try has not dialled.
+    #[must_use]
+    pub fn has_another(&self, dialled: &[SocketAddr]) -> bool {
+        self.addresses.has_more(dialled)
+    }
+
+    /// Takes in that a probe found one of its addresses good.
+    pub fn address_is_good(&self, address: SocketAddr) {
+        self.addresses.good(address);
+    }
+
+    /// Takes in that a request was answered at one of its addresses.
+    pub fn address_answered(&self, address: SocketAddr) {
+        self.addresses.answered(address);
+    }
+
+    /// Takes in that one of its addresses was not reached, or must not be used: the others are dialled
+    /// until a probe finds it good, or for a while where nobody probes it.
+    pub fn address_failed(&self, address: SocketAddr, now: Instant) {
+        let is_probed = self.health().is_watched();
+        self.addresses.failed(address, is_probed, now);
     }
 
     /// What is counted of it.
@@ -211,6 +237,10 @@ impl LiveNode {
             failures: self.failures.load(Ordering::Relaxed),
             last_probe: *last_probe.unwrap_or_else(PoisonError::into_inner),
         }
+    }
+
+    pub(crate) fn known_addresses(&self) -> &Addresses {
+        &self.addresses
     }
 
     pub(crate) fn gate(&self) -> &Gate {
