@@ -67,6 +67,7 @@ capabilities! {
     InFlightBounds = "bounds on requests in flight on a pool, or one node of it";
     ListenerInFlight = "a bound on the requests in flight on a listener";
     LogChoice = "the combined format, masked query values and levels of the log";
+    NameServers = "name servers other than the system's";
     NamedHostsOnly = "listeners without a site for names that nobody has", "leave `hosts` out of one site of each listener";
     NodeHost = "a `Host` for nodes that the pool chooses";
     NodeTls = "TLS to nodes";

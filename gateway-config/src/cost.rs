@@ -71,6 +71,7 @@ const COSTS: &[(&str, Cost)] = &[
     ("pools.*.timeouts.response", Cost::AtOnce),
     ("pools.*.timeouts.tls", Cost::NewConnections),
     ("pools.*.tls", Cost::NewConnections),
+    ("resolver.servers", Cost::AtOnce),
     ("sites.*.aliases", Cost::AtOnce),
     ("sites.*.allow_from", Cost::AtOnce),
     ("sites.*.compression", Cost::AtOnce),

@@ -63,6 +63,12 @@ fn process(out: &mut Writer, model: &Model) {
     out.line(&s::LIMIT_CONNECTIONS, model.limits.connections);
     out.line(&s::LIMIT_PER_CLIENT, model.limits.connections_per_client);
     out.line(&s::LIMIT_HANDSHAKES, model.limits.handshakes);
+    if !model.resolver.is_empty() {
+        out.table("resolver");
+        let servers = model.resolver.iter().map(ToString::to_string);
+        let servers: Vec<_> = servers.map(Into::into).collect();
+        out.texts(&s::RESOLVER_SERVERS, &servers);
+    }
     out.access_log(&model.access_log);
     let format = match model.logs.format {
         LogFormat::Combined => "combined",

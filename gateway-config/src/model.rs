@@ -55,6 +55,9 @@ pub struct Model {
     pub pools: Vec<Pool>,
     /// Bounds of the whole process.
     pub limits: Limits,
+    /// Name servers that are asked what the names of nodes mean, in this order; empty: those of the
+    /// system.
+    pub resolver: Vec<SocketAddr>,
     /// Worker threads; at least 1. `None`: one per available core.
     pub workers: Option<u16>,
     /// How long requests in flight may go on once the process drains.
@@ -149,6 +152,7 @@ impl Model {
                 connections_per_client: s::LIMIT_PER_CLIENT.number(),
                 handshakes: s::LIMIT_HANDSHAKES.number(),
             },
+            resolver: Vec::new(),
             workers: None,
             drain: s::DRAIN_DEADLINE.time(),
             access_log: AccessLog::Stdout,

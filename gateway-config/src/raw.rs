@@ -47,6 +47,8 @@ pub(crate) struct File {
     #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
+    pub(crate) resolver: Resolver,
+    #[serde(default)]
     pub(crate) logs: Logs,
     pub(crate) admin: Leaf<Admin>,
     #[serde(default)]
@@ -68,6 +70,12 @@ pub(crate) struct Limits {
     pub(crate) connections: Leaf<i64>,
     pub(crate) connections_per_client: Leaf<i64>,
     pub(crate) handshakes: Leaf<i64>,
+}
+
+/// `[resolver]`.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Resolver {
+    pub(crate) servers: List,
 }
 
 /// `[logs]`.

@@ -498,6 +498,9 @@ settings! {
     LIMIT_PER_CLIENT = "limits.connections_per_client", number(1_000, 1, 10_000_000), "Connections per client address and listener; trusted proxies are not counted.";
     LIMIT_HANDSHAKES = "limits.handshakes", number(1_000, 1, 10_000_000), "TLS handshakes under way per listener.";
 
+    RESOLVER = "resolver", Kind::Table, "Who is asked what the names of nodes mean.";
+    RESOLVER_SERVERS = "resolver.servers", Kind::Texts, "Name servers, each an IP address with a port or without, then 53; those of /etc/resolv.conf when absent.";
+
     LOGS = "logs", Kind::Table, "What is written about requests, and about the process.";
     LOG_ACCESS = "logs.access", Kind::Text, "One line per request: off, stdout, or the file they are appended to, as a path with a / in it; stdout when absent.";
     LOG_FORMAT = "logs.format", word("json", &["combined", "json"]), "How such a line is written.";

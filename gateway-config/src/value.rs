@@ -152,6 +152,20 @@ pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
+/// Reads the address of a name server: an IP address, and a port where it is not 53.
+///
+/// # Errors
+/// A few words.
+pub(crate) fn name_server(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(address, 53));
+    }
+    match listen_address(text)? {
+        address if address.port() == 0 => Err("a port goes from 1 to 65535".to_owned()),
+        address => Ok(address),
+    }
+}
+
 /// Why a text is not the number of a port.
 fn not_a_port(text: &str) -> Option<&'static str> {
     let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());

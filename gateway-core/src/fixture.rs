@@ -60,7 +60,7 @@ pub(crate) fn pool(names: &[&str], in_flight: u32, queue: u32) -> Pool {
 
 /// A node without shards.
 pub(crate) fn node(name: &str) -> Node {
-    Node::new(name.into(), format!("{name}.test:1").into())
+    Node::new(name.into(), "192.0.2.1:1".into())
 }
 
 /// A pool all of whose nodes are in rotation.

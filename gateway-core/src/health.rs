@@ -6,9 +6,10 @@
 //!
 //! Invariants: a node that is probed and that nobody has found good is out; counts eject only at
 //! `fall` or `failures` in a row and never within the floor; a node that says it does not serve is
-//! out at once; a node nobody probes comes back by one request that is answered, and by no other.
+//! out at once; a node nobody probes comes back by one request that is answered, and by no other; a
+//! node whose name has never been resolved is out.
 //!
-//! Source: the health sections of the front door and of pools; adr/0005, adr/0048.
+//! Source: the health sections of the front door and of pools; adr/0005, adr/0048, adr/0052.
 
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,8 @@ pub struct Health {
     probed: bool,
     /// Whether there are probes of it.
     watched: bool,
+    /// Whether it is known where it is.
+    resolved: bool,
     /// Trials that failed since the node was ejected.
     failed_trials: u32,
 }
@@ -45,6 +48,8 @@ enum Standing {
     In,
     /// Out; `rise` good probes in a row admit it.
     Out,
+    /// Out, and nobody probes it; it is in as soon as it is known where it is.
+    Unresolved,
     /// Out; the first probe of all decides alone.
     Unseen,
 }
@@ -77,12 +82,38 @@ impl Health {
         Self::new(Standing::In, false)
     }
 
+    /// The same node while its name has not been resolved: there is nowhere to send a request to, or a
+    /// probe.
+    #[must_use]
+    pub fn somewhere(mut self) -> Self {
+        self.resolved = false;
+        if self.standing == Standing::In {
+            self.wait_for_name();
+        }
+        self
+    }
+
+    /// Takes in that its name has been resolved. It stays so: the last good answer is kept.
+    pub fn resolved(&mut self, now: Instant) -> Option<Turn> {
+        self.resolved = true;
+        (self.standing == Standing::Unresolved).then(|| self.enter(now))
+    }
+
     /// Takes in that nobody probes it any more, or that somebody does again. Whether it is in
     /// rotation stays as it is, but for a node without a verdict, which is let in when nobody is
-    /// going to make one.
+    /// going to make one and it is known where it is.
     pub fn set_watched(&mut self, watched: bool, now: Instant) -> Option<Turn> {
         self.watched = watched;
+        if !watched && !self.resolved && self.standing != Standing::In {
+            self.wait_for_name();
+            return None;
+        }
         match (self.standing, watched) {
+            (Standing::Unresolved, true) => {
+                self.standing = Standing::Added;
+                None
+            }
+            (Standing::Unresolved, false) => None,
             (Standing::Ejected(_), true) => {
                 self.standing = Standing::Out;
                 None
@@ -97,6 +128,11 @@ impl Health {
         }
     }
 
+    fn wait_for_name(&mut self) {
+        self.standing = Standing::Unresolved;
+        self.why = Some(Why::Unresolved);
+    }
+
     fn new(standing: Standing, watched: bool) -> Self {
         Self {
             standing,
@@ -109,6 +145,7 @@ impl Health {
             document: Document::default(),
             probed: false,
             watched,
+            resolved: true,
             failed_trials: 0,
         }
     }
@@ -167,7 +204,11 @@ impl Health {
         match self.standing {
             Standing::Ejected(_) if is_trial => Some(self.enter(now)),
             Standing::Ejected(_) => None,
-            Standing::Added | Standing::In | Standing::Out | Standing::Unseen => {
+            Standing::Added
+            | Standing::In
+            | Standing::Out
+            | Standing::Unresolved
+            | Standing::Unseen => {
                 self.traffic_failures = 0;
                 None
             }
@@ -180,7 +221,9 @@ impl Health {
         self.good_probes = self.good_probes.saturating_add(1);
         self.last_ok = Some(now);
         let admitted = match self.standing {
-            Standing::Added | Standing::Ejected(_) | Standing::Unseen => true,
+            Standing::Added | Standing::Ejected(_) | Standing::Unresolved | Standing::Unseen => {
+                true
+            }
             Standing::In => false,
             Standing::Out => self.good_probes >= u32::from(rules.rise),
         };
@@ -200,7 +243,11 @@ impl Health {
         self.count_probe_failure();
         match self.standing {
             Standing::In => Some(self.leave(Why::NotServing, Standing::Out, now)),
-            Standing::Added | Standing::Ejected(_) | Standing::Out | Standing::Unseen => {
+            Standing::Added
+            | Standing::Ejected(_)
+            | Standing::Out
+            | Standing::Unresolved
+            | Standing::Unseen => {
                 self.stay_out(Why::NotServing);
                 None
             }
@@ -211,7 +258,11 @@ impl Health {
         self.count_probe_failure();
         match self.standing {
             Standing::In => self.eject_by_count(why, rules, is_last, now),
-            Standing::Added | Standing::Ejected(_) | Standing::Out | Standing::Unseen => {
+            Standing::Added
+            | Standing::Ejected(_)
+            | Standing::Out
+            | Standing::Unresolved
+            | Standing::Unseen => {
                 self.document.serving = None;
                 self.stay_out(why);
                 None
@@ -270,6 +321,18 @@ impl Health {
         self.standing == Standing::In
     }
 
+    /// Whether there are probes of it.
+    #[must_use]
+    pub fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    /// Whether it is known where it is.
+    #[must_use]
+    pub fn is_resolved(&self) -> bool {
+        self.resolved
+    }
+
     /// Whether any probe of it has ended; true as well when there are none.
     #[must_use]
     pub fn is_probed(&self) -> bool {
@@ -281,7 +344,11 @@ impl Health {
     pub fn ejected_until(&self) -> Option<Instant> {
         match self.standing {
             Standing::Ejected(until) => Some(until),
-            Standing::Added | Standing::In | Standing::Out | Standing::Unseen => None,
+            Standing::Added
+            | Standing::In
+            | Standing::Out
+            | Standing::Unresolved
+            | Standing::Unseen => None,
         }
     }
 

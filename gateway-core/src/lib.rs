@@ -22,6 +22,7 @@ pub mod tally;
 pub mod tried;
 pub mod wait;
 
+mod addresses;
 mod balance;
 mod client;
 mod in_flight;

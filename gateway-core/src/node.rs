@@ -3,25 +3,30 @@
 //! Outlives snapshots. Changed only by [`pool`](crate::pool), which keeps the gate of a node and
 //! the verdict about it in step; read by everybody.
 //!
-//! Invariants: a [`Slot`] gives its place back when it is dropped, once; a node that is out and that
-//! nobody probes is given to one request at a time, and to the next one only after a wait or when
-//! that one ended without a word about the node.
+//! Invariant: a node that is out and that nobody probes is given to one request at a time, and to the
+//! next one only after a wait or when that one ended without a word about the node.
 //!
 //! Source: adr/0004, adr/0048.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gateway_config::model::{Name, Node};
 
+use crate::addresses::Addresses;
 use crate::health::{Health, Turn};
-use crate::in_flight::{Gate, Taken};
-use crate::queue::{OfNode, Queue};
+use crate::in_flight::Gate;
+use crate::queue::Queue;
 use crate::readiness::{Document, Why};
 use crate::tally::Tally;
 use crate::tried::NodeId;
+
+mod slot;
+
+pub use slot::Slot;
+pub(crate) use slot::{Settle, Total};
 
 /// One node of a pool.
 ///
@@ -51,7 +56,7 @@ pub struct LiveNode {
     id: NodeId,
     name: Name,
     addr: Arc<str>,
-    addresses: Mutex<Arc<[SocketAddr]>>,
+    addresses: Addresses,
     health: Mutex<Health>,
     last_probe: Mutex<Option<LastProbe>>,
     queue: Arc<Queue<Slot>>,
@@ -77,6 +82,11 @@ impl LiveNode {
         now: Instant,
     ) -> Self {
         let gate = Gate::shut(0);
+        let addresses = Addresses::of(&node.addr, now);
+        let health = match addresses.all().is_empty() {
+            true => health.somewhere(),
+            false => health,
+        };
         if health.is_in() {
             gate.open();
         }
@@ -97,7 +107,7 @@ impl LiveNode {
             failures: AtomicU64::new(0),
             drained: AtomicBool::new(false),
             last_probe: Mutex::new(None),
-            addresses: Mutex::new(Arc::from([])),
+            addresses,
             health: Mutex::new(health),
             queue,
             total: Mutex::new(None),
@@ -123,25 +133,45 @@ impl LiveNode {
         &self.addr
     }
 
-    /// The addresses its name last resolved to; empty before that.
+    /// Its addresses: its own, or what its name last resolved to; empty before that.
     #[must_use]
-    pub fn addresses(&self) -> Arc<[SocketAddr]> {
-        Arc::clone(
-            &self
-                .addresses
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.addresses.all()
     }
 
-    /// Keeps what its name resolved to. An empty answer is not kept: the last good one stays.
-    pub fn set_addresses(&self, addresses: &[SocketAddr]) {
-        if !addresses.is_empty() {
-            *self
-                .addresses
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Arc::from(addresses);
-        }
+    /// The address to dial, of those that this try has not dialled yet: by its turn, or the same one
+    /// for the same key, and one that does not work only when no other is left. `None`: none is left.
+    #[must_use]
+    pub fn dial(
+        &self,
+        dialled: &[SocketAddr],
+        key: Option<u32>,
+        now: Instant,
+    ) -> Option<SocketAddr> {
+        self.addresses.next(dialled, key, now)
+    }
+
+    /// Whether it has an address that this try has not dialled.
+    #[must_use]
+    pub fn has_another(&self, dialled: &[SocketAddr]) -> bool {
+        self.addresses.has_more(dialled)
+    }
+
+    /// Takes in that a probe found one of its addresses good.
+    pub fn address_is_good(&self, address: SocketAddr) {
+        self.addresses.good(address);
+    }
+
+    /// Takes in that a request was answered at one of its addresses.
+    pub fn address_answered(&self, address: SocketAddr) {
+        self.addresses.answered(address);
+    }
+
+    /// Takes in that one of its addresses was not reached, or must not be used: the others are dialled
+    /// until a probe finds it good, or for a while where nobody probes it.
+    pub fn address_failed(&self, address: SocketAddr, now: Instant) {
+        let is_probed = self.health().is_watched();
+        self.addresses.failed(address, is_probed, now);
     }
 
     /// What is counted of it.
@@ -207,6 +237,10 @@ impl LiveNode {
             failures: self.failures.load(Ordering::Relaxed),
             last_probe: *last_probe.unwrap_or_else(PoisonError::into_inner),
         }
+    }
+
+    pub(crate) fn known_addresses(&self) -> &Addresses {
+        &self.addresses
     }
 
     pub(crate) fn gate(&self) -> &Gate {
@@ -393,108 +427,4 @@ pub struct NodeView {
     pub failures: u64,
     /// Its last probe.
     pub last_probe: Option<LastProbe>,
-}
-
-/// What all nodes of a pool may have in flight together.
-#[derive(Debug)]
-pub(crate) struct Total {
-    /// Always open.
-    pub(crate) gate: Gate,
-    /// Looks at everybody who waits for a slot of the pool.
-    pub(crate) pool: Weak<dyn Settle>,
-}
-
-/// Looks again at everybody who waits.
-pub(crate) trait Settle: std::fmt::Debug + Send + Sync {
-    /// Gives slots to those who wait and may have them now.
-    fn settle(&self);
-}
-
-/// A place among the requests in flight on one node, and in a bounded pool; given back by dropping it.
-#[derive(Debug)]
-pub struct Slot {
-    node: Arc<LiveNode>,
-    total: Option<Arc<Total>>,
-    /// Its number when it was given to try a node that is out; else 0.
-    trial: u64,
-}
-
-impl Slot {
-    /// Takes a slot, if the node and its pool have one.
-    pub(crate) fn take(node: &Arc<LiveNode>, total: Option<&Arc<Total>>) -> Option<Self> {
-        if let Some(total) = total {
-            total.gate.take()?;
-        }
-        let Some(how) = node.gate.take() else {
-            if let Some(total) = total {
-                total.gate.release();
-            }
-            return None;
-        };
-        let number = node.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        let trial = match how {
-            Taken::Only => number,
-            Taken::Usual => 0,
-        };
-        if trial > 0 {
-            node.trial.store(trial, Ordering::SeqCst);
-        }
-        Some(Self {
-            node: Arc::clone(node),
-            total: total.cloned(),
-            trial,
-        })
-    }
-
-    /// The node this slot belongs to.
-    #[must_use]
-    pub fn node(&self) -> &Arc<LiveNode> {
-        &self.node
-    }
-
-    /// Whether it was given to try a node that is out, and has told nothing about it so far.
-    #[must_use]
-    pub fn is_trial(&self) -> bool {
-        self.trial > 0 && self.node.trial.load(Ordering::SeqCst) == self.trial
-    }
-}
-
-impl OfNode for Slot {
-    fn node_id(&self) -> NodeId {
-        self.node.id
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let node = &self.node;
-        node.gate.release();
-        if let Some(total) = &self.total {
-            total.gate.release();
-        }
-        if self.trial > 0 {
-            node.trial_ended(self.trial);
-        }
-        if node.queue.waiting() == 0 {
-            return;
-        }
-        // Of the pool as it is now, which may be bounded otherwise than when this slot was taken.
-        let total = node
-            .total
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        match total {
-            // Whose turn is next in a pool that was full as a whole may be another node's.
-            Some(total) => {
-                if let Some(pool) = total.pool.upgrade() {
-                    pool.settle();
-                }
-            }
-            None => {
-                let waker = node.queue.pass(node.id, || Self::take(node, None));
-                waker.into_iter().for_each(std::task::Waker::wake);
-            }
-        }
-    }
 }

@@ -32,6 +32,10 @@ use crate::rotation::{By, Moves, Rotation};
 use crate::tried::{Hints, NodeId};
 use crate::wait::Wait;
 
+mod asked;
+
+pub use asked::Asked;
+
 /// The live state of one pool, shared by every worker and every snapshot that names it.
 #[derive(Debug)]
 pub struct PoolState {
@@ -49,25 +53,6 @@ pub struct PoolState {
 struct Changes {
     next_id: u64,
     ranges: Ranges,
-}
-
-/// What was found out about a node before its pool knows it.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its address as configured.
-    pub addr: &'a str,
-    /// What its name resolved to.
-    pub addresses: &'a [SocketAddr],
-    /// What a probe of it found.
-    pub seen: &'a Observation,
-}
-
-impl Asked<'_> {
-    fn is_of(&self, node: &LiveNode) -> bool {
-        **node.name() == *self.name && **node.addr() == *self.addr
-    }
 }
 
 /// What picking a node came to.
@@ -171,6 +156,18 @@ impl PoolState {
         self.judge(node, By::Probe, now, |health, roster, is_last| {
             health.probed(seen, &roster.rules, is_last, now)
         })
+    }
+
+    /// Takes in what the name of `node` means now. No address at all is no answer: the last one is kept.
+    /// Says whether it is another answer than before.
+    pub fn resolved(&self, node: &LiveNode, found: &[SocketAddr], now: Instant) -> (bool, Moves) {
+        let is_probed = node.health().is_watched();
+        let is_other = node.known_addresses().replace(found, is_probed);
+        if found.is_empty() || node.health().is_resolved() {
+            return (is_other, Moves::default());
+        }
+        let moves = self.judge(node, By::Name, now, |health, _, _| health.resolved(now));
+        (is_other, moves)
     }
 
     /// Takes in that the request that has this slot found no connection, or lost it before an
@@ -392,14 +389,16 @@ impl PoolState {
         for node in &roster.nodes {
             let is_new = !old.iter().any(|before| before.id() == node.id());
             let turn = node.judge(|health| health.set_watched(is_probed(pool), now));
+            if !is_probed(pool) {
+                node.known_addresses().are_left(now);
+            }
             if is_new && node.is_in_rotation() {
                 self.turned(&roster, node, Turn::In, now);
             }
             entered.extend(turn.map(|turn| (Arc::clone(node), turn, By::Reload)));
             if let Some(told) = asked.iter().find(|told| is_new && told.is_of(node)) {
-                node.set_addresses(told.addresses);
-                let turn = node.judge(|health| health.probed(told.seen, &roster.rules, false, now));
-                entered.extend(turn.map(|turn| (Arc::clone(node), turn, By::Probe)));
+                let turn = told.judges(node, &roster.rules, now);
+                entered.extend(turn.map(|(turn, by)| (Arc::clone(node), turn, by)));
             }
         }
         for (node, turn, _) in &entered {

@@ -47,6 +47,23 @@ impl Observation {
         }
     }
 
+    /// What is seen of a node at two of its addresses: that one of them serves, else what says more.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let rank = |seen: &Self| match seen {
+            Self::Good(_) => 0,
+            Self::NotServing(_) => 1,
+            Self::Status(_) => 2,
+            Self::Unreadable => 3,
+            Self::Timeout => 4,
+            Self::Unreachable => 5,
+        };
+        match rank(&other) < rank(&self) {
+            true => other,
+            false => self,
+        }
+    }
+
     /// The document the node sent, when it sent one.
     #[must_use]
     pub fn document(&self) -> Option<&Document> {
@@ -74,6 +91,8 @@ pub enum Why {
     Unreachable,
     /// `unreadable`: its answer was no readiness document.
     Unreadable,
+    /// `unresolved`: nobody probes it, and its name has not been resolved so far.
+    Unresolved,
 }
 
 impl fmt::Display for Why {
@@ -86,6 +105,7 @@ impl fmt::Display for Why {
             Self::Timeout => f.write_str("timeout"),
             Self::Unreachable => f.write_str("unreachable"),
             Self::Unreadable => f.write_str("unreadable"),
+            Self::Unresolved => f.write_str("unresolved"),
         }
     }
 }

@@ -53,6 +53,8 @@ impl Rotation {
 /// Who brought a change of rotation about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
+    /// Its name has been resolved.
+    Name,
     /// An operator's word.
     Operator,
     /// What a probe found.
@@ -64,10 +66,11 @@ pub enum By {
 }
 
 impl By {
-    /// A stable label: `operator`, `probe`, `reload` or `traffic`.
+    /// A stable label: `name`, `operator`, `probe`, `reload` or `traffic`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Name => "name",
             Self::Operator => "operator",
             Self::Probe => "probe",
             Self::Reload => "reload",

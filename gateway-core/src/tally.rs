@@ -58,6 +58,8 @@ pub struct Tally {
     passed: AtomicU64,
     failed: AtomicU64,
     ejections: AtomicU64,
+    resolved: AtomicU64,
+    unresolved: AtomicU64,
 }
 
 impl Tally {
@@ -86,6 +88,23 @@ impl Tally {
     pub fn probes(&self) -> (u64, u64) {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         (read(&self.passed), read(&self.failed))
+    }
+
+    /// Counts a look-up of its name.
+    pub fn count_lookup(&self, resolved: bool) {
+        let counter = if resolved {
+            &self.resolved
+        } else {
+            &self.unresolved
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Look-ups of its name that found an address, and those that did not.
+    #[must_use]
+    pub fn lookups(&self) -> (u64, u64) {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (read(&self.resolved), read(&self.unresolved))
     }
 
     /// Counts that failures of real requests took the node out of rotation.

@@ -32,6 +32,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::InFlightBounds,
     Capability::ListenerInFlight,
     Capability::LogChoice,
+    Capability::NameServers,
     Capability::NamedHostsOnly,
     Capability::NodeHost,
     Capability::NodeTls,

@@ -1,6 +1,7 @@
 //! What one request carries from step to step. It only grows: a later step reads what an earlier
 //! one left, and never asks again.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -107,6 +108,10 @@ pub(crate) struct Attempt {
     pub(crate) slot: Slot,
     /// How far the try has got.
     pub(crate) reached: Reached,
+    /// The address of the node that is dialled.
+    pub(crate) dialled: Option<SocketAddr>,
+    /// Its addresses at which no connection came about.
+    pub(crate) passed_over: Vec<SocketAddr>,
     /// Whether the node must close the connection after its answer.
     pub(crate) is_last_on_connection: bool,
     /// The protocols that the node is asked to change to.
@@ -191,6 +196,17 @@ impl Admitted {
 }
 
 impl Attempt {
+    /// Takes in that no connection came about where it was dialled; whether the node has an address left
+    /// to dial.
+    pub(crate) fn has_another_address(&mut self, now: Instant) -> bool {
+        let node = self.slot.node();
+        if let Some(address) = self.dialled.take() {
+            node.address_failed(address, now);
+            self.passed_over.push(address);
+        }
+        node.has_another(&self.passed_over)
+    }
+
     /// The node, as failures name it.
     pub(crate) fn asked(&self) -> Asked {
         let node = self.slot.node();

@@ -94,7 +94,7 @@ impl Engine {
                 workers: options.workers,
                 drained: options.drained.into_iter().collect(),
             }),
-            probing: Probing::new().map_err(Fault::Worker)?,
+            probing: Probing::new(&snapshot.model().resolver).map_err(Fault::Worker)?,
             departed: Departed::default(),
             started: clock::wall(),
         };
@@ -350,7 +350,10 @@ impl Prepared<'_> {
             let moves = pool.state.apply(&pool.pool, &asked, &drained, now);
             pool.report(&moves);
         }
-        self.engine.probing.watch(&pools, |_| Duration::ZERO);
+        let serving = shared.serving.load_full();
+        let probing = &self.engine.probing;
+        probing.ask_names_of(&serving.snapshot.model().resolver);
+        probing.watch(&pools, |_| Duration::ZERO);
         let turnover = self.engine.turn_over(self.plan, self.is_new_generation);
         let (generation, _) = self.engine.generations().current();
         let same = |one: &gateway_config::model::Pool| {

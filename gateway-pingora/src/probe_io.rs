@@ -1,21 +1,24 @@
 //! Asks nodes how they are, as their pool says: for the readiness document, for an answer with an
 //! expected status, or for a connection; over the transport of the pool, on a connection of its own,
-//! without a credential and without a slot. A node that nobody asks is only looked up again.
+//! without a credential and without a slot. All addresses of a node are asked at once, and it is as well
+//! as the best of them. Of a node that nobody asks only the name is followed.
 //!
-//! [`NodeCheck`] is Pingora's `HealthCheck` for one node. What an observation means is
+//! [`AddressCheck`] is Pingora's `HealthCheck` for one address of a node. What an observation means is
 //! [`readiness`]'s and what it does to the node is the pool's; Pingora's
 //! own threshold is not asked, since it cannot take a node out at once. Everything here runs on the
 //! control runtime, so that no load on the workers can starve it.
 //!
-//! Source: adr/0010, adr/0019, adr/0048.
+//! Source: adr/0010, adr/0019, adr/0048, adr/0052.
 
 use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use gateway_config::canonical::split_port;
 use gateway_config::model::ProbeKind;
 use gateway_core::node::{LastProbe, LiveNode};
 use gateway_core::readiness::{self, Document, Observation};
@@ -27,9 +30,11 @@ use pingora_core::{Error, ErrorType, Result};
 use pingora_http::RequestHeader;
 use pingora_load_balancing::Backend;
 use pingora_load_balancing::health_check::HealthCheck;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch as channel};
+use tokio::task::JoinSet;
 
 use crate::clock;
+use crate::names::{Meaning, Names};
 use crate::peer;
 use crate::pools::LivePool;
 use crate::translate;
@@ -51,25 +56,45 @@ pub(crate) struct NodeCheck {
     pool: ArcSwap<LivePool>,
     node: Arc<LiveNode>,
     connector: Arc<Connector>,
-    /// What the last check has seen so far: a check that is cut short leaves how far it came.
-    seen: Mutex<Observation>,
-    /// The last check could not be made at all.
-    says_nothing: AtomicBool,
+    /// What its name means, with the port; `None` where it is given by an address.
+    name: Option<(channel::Receiver<Meaning>, u16)>,
     /// The pool is probed otherwise than before.
     changed: Notify,
 }
 
+/// Asks one node at one of its addresses.
+struct AddressCheck {
+    node: Arc<NodeCheck>,
+    address: SocketAddr,
+    /// What has been seen so far: a check that is cut short leaves how far it came.
+    seen: Mutex<Observation>,
+    /// It could not be made at all.
+    says_nothing: AtomicBool,
+}
+
 impl NodeCheck {
     /// A check of this node, over a connector that may be shared: it keeps no connection.
-    pub(crate) fn new(pool: Arc<LivePool>, node: Arc<LiveNode>, connector: Arc<Connector>) -> Self {
-        NodeCheck {
+    pub(crate) fn new(
+        pool: Arc<LivePool>,
+        node: Arc<LiveNode>,
+        connector: Arc<Connector>,
+        names: &Names,
+    ) -> Arc<Self> {
+        let name = match node.addr().parse::<SocketAddr>() {
+            Ok(_) => None,
+            Err(_) => {
+                let (host, port) = split_port(node.addr());
+                let port = port.and_then(|port| port.parse().ok()).unwrap_or_default();
+                Some((names.follow(host), port))
+            }
+        };
+        Arc::new(NodeCheck {
             pool: ArcSwap::new(pool),
             node,
             connector,
-            seen: Mutex::new(Observation::Unreachable),
-            says_nothing: AtomicBool::new(false),
+            name,
             changed: Notify::new(),
-        }
+        })
     }
 
     /// The pool is as another snapshot has it. Where it is probed otherwise, the next probe is made
@@ -84,7 +109,7 @@ impl NodeCheck {
     /// Probes once, in time, and tells the pool what was seen.
     ///
     /// Cancel-safe: a probe that is dropped counts for nothing.
-    pub(crate) async fn probe(&self) {
+    pub(crate) async fn probe(self: &Arc<Self>) {
         if let Some(seen) = self.observe().await {
             self.node.tally().count_probe(seen.why().is_none());
             if let Some(why) = seen.why() {
@@ -102,56 +127,118 @@ impl NodeCheck {
         matches!(self.pool.load().pool.probe.kind, ProbeKind::None)
     }
 
-    /// Probes once, in time, and tells nobody; `None` when the probe could not be made, or the node
-    /// is asked nothing.
+    /// Waits for the first answer about its name if there is none yet, then probes once, all in time,
+    /// and tells nobody; `None` when the probe could not be made, or the node is asked nothing.
     ///
     /// Cancel-safe: a probe that is dropped counts for nothing.
-    pub(crate) async fn observe(&self) -> Option<Observation> {
-        self.sees(Observation::Unreachable);
+    pub(crate) async fn observe(self: &Arc<Self>) -> Option<Observation> {
         let begun = clock::now();
-        let pool = self.pool.load_full();
-        let _ = tokio::time::timeout(pool.pool.probe.timeout, self.check_addresses()).await;
-        if self.says_nothing.swap(false, Ordering::Relaxed) || self.is_asked_nothing() {
-            // No descriptor was left for the probe, which is not the node's fault; or there is none.
+        let end = begun + self.pool.load().pool.probe.timeout;
+        if self.node.addresses().is_empty() {
+            let _ = tokio::time::timeout_at(end.into(), self.is_located()).await;
+        }
+        if self.is_asked_nothing() {
             return None;
         }
+        let seen = self.check_addresses(end).await?;
         let now = clock::now();
         let took = now.saturating_duration_since(begun);
         self.node.set_last_probe(LastProbe { at: now, took });
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(seen.clone())
+        Some(seen)
     }
 
-    /// Resolves the name, and checks the first address that takes a connection.
-    async fn check_addresses(&self) {
-        let Ok(found) = tokio::net::lookup_host(&**self.node.addr()).await else {
+    /// Completes when its name has been asked, whatever came of it.
+    async fn is_located(&self) {
+        let Some((meaning, _)) = &self.name else {
             return;
         };
-        for address in found {
-            let Ok(backend) = Backend::new(&address.to_string()) else {
+        let mut meaning = meaning.clone();
+        if let Ok(known) = meaning.wait_for(|known| known.is_found.is_some()).await {
+            let known = known.clone();
+            self.is_moved(&known);
+        }
+    }
+
+    /// Takes over what its name means; whether it is reached elsewhere than before.
+    fn is_moved(&self, known: &Meaning) -> bool {
+        let Some((_, port)) = &self.name else {
+            return false;
+        };
+        let at = |address: &std::net::IpAddr| SocketAddr::new(*address, *port);
+        let found: Vec<SocketAddr> = known.addresses.iter().map(at).collect();
+        let pool = self.pool.load_full();
+        let (is_other, moves) = pool.state.resolved(&self.node, &found, clock::now());
+        pool.report(&moves);
+        is_other
+    }
+
+    /// Completes when its name has been asked again.
+    async fn asked_again(&self, meaning: &mut Option<channel::Receiver<Meaning>>) -> bool {
+        let Some(meaning) = meaning else {
+            return std::future::pending().await;
+        };
+        if meaning.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        let known = meaning.borrow_and_update().clone();
+        if known.is_found.is_none() {
+            return false;
+        }
+        self.node.tally().count_lookup(known.is_found == Some(true));
+        self.is_moved(&known)
+    }
+
+    /// Checks all its addresses at once; it is as well as the best of them. `None`: no descriptor was
+    /// left to ask, which is not the node's fault.
+    async fn check_addresses(self: &Arc<Self>, end: Instant) -> Option<Observation> {
+        let mut checks = JoinSet::new();
+        for address in self.node.addresses() {
+            let check = AddressCheck {
+                node: Arc::clone(self),
+                address,
+                seen: Mutex::new(Observation::Unreachable),
+                says_nothing: AtomicBool::new(false),
+            };
+            checks.spawn(async move { (address, check.observe(end).await) });
+        }
+        let mut best = Observation::Unreachable;
+        let mut says_nothing = false;
+        while let Some(checked) = checks.join_next().await {
+            let Ok((address, seen)) = checked else {
                 continue;
             };
-            if self.is_asked_nothing() {
-                self.node.set_addresses(&[address]);
-                return;
+            match &seen {
+                Some(seen) if seen.why().is_none() => self.node.address_is_good(address),
+                Some(_) => self.node.address_failed(address, clock::now()),
+                None => says_nothing = true,
             }
-            let _ = self.check(&backend).await;
-            if *self.seen.lock().unwrap_or_else(PoisonError::into_inner) != Observation::Unreachable
-            {
-                self.node.set_addresses(&[address]);
-                return;
-            }
+            best = best.or(seen.unwrap_or(Observation::Unreachable));
         }
+        let is_good = best.why().is_none();
+        (is_good || !says_nothing).then_some(best)
+    }
+}
+
+impl AddressCheck {
+    /// What is seen there until then; `None` when the check could not be made.
+    async fn observe(&self, end: Instant) -> Option<Observation> {
+        let backend = Backend::new(&self.address.to_string()).ok()?;
+        let _ = tokio::time::timeout_at(end.into(), self.check(&backend)).await;
+        if self.says_nothing.load(Ordering::Relaxed) {
+            return None;
+        }
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(seen.clone())
     }
 
     async fn ask(&self, target: &Backend) -> Observation {
         let Some(address) = target.addr.as_inet() else {
             return Observation::Unreachable;
         };
-        let pool = self.pool.load_full();
+        let pool = self.node.pool.load_full();
         let timeout = pool.pool.probe.timeout;
-        let peer = peer::build(&pool, &self.node, *address, timeout);
-        let mut session = match self.connector.get_http_session(&peer).await {
+        let peer = peer::build(&pool, &self.node.node, *address, timeout);
+        let mut session = match self.node.connector.get_http_session(&peer).await {
             Ok((session, _)) => {
                 self.says_nothing.store(false, Ordering::Relaxed);
                 session
@@ -195,7 +282,7 @@ impl NodeCheck {
     /// another.
     fn request(&self, method: &str, path: &str, host: Option<&str>) -> Result<RequestHeader> {
         let mut request = RequestHeader::build(method, path.as_bytes(), Some(4))?;
-        request.insert_header(http::header::HOST, host.unwrap_or(self.node.addr()))?;
+        request.insert_header(http::header::HOST, host.unwrap_or(self.node.node.addr()))?;
         request.insert_header(http::header::USER_AGENT, "gatewayd-probe")?;
         request.insert_header(http::header::CONNECTION, "close")?;
         Ok(request)
@@ -253,7 +340,7 @@ fn broken(status: u16) -> Observation {
 }
 
 #[async_trait]
-impl HealthCheck for NodeCheck {
+impl HealthCheck for AddressCheck {
     async fn check(&self, target: &Backend) -> Result<()> {
         let seen = self.ask(target).await;
         let why = seen.why();
@@ -266,22 +353,30 @@ impl HealthCheck for NodeCheck {
 
     /// What Pingora would need; here the pool counts.
     fn health_threshold(&self, success: bool) -> usize {
-        let pool = self.pool.load();
+        let pool = self.node.pool.load();
         let health = &pool.pool.health;
         usize::from(if success { health.rise } else { health.fall })
     }
 }
 
 /// Probes a node again and again, from start to start one interval apart with a little jitter, and
-/// never twice at once.
+/// never twice at once; also when it is reached elsewhere than before.
 pub(crate) async fn watch(check: Arc<NodeCheck>, first: Duration) {
     let keys = RandomState::new();
     let mut round = 0_u64;
     let mut next = clock::now() + first;
+    let mut meaning = check.name.as_ref().map(|(meaning, _)| meaning.clone());
+    if let Some(meaning) = &mut meaning {
+        // What is known of it already is taken over now.
+        meaning.mark_changed();
+    }
     loop {
         tokio::select! {
             () = tokio::time::sleep_until(next.into()) => {}
             () = check.changed.notified() => {}
+            is_moved = check.asked_again(&mut meaning) => if !is_moved {
+                continue;
+            }
         }
         let started = clock::now();
         check.probe().await;

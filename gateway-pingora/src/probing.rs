@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::clock;
+use crate::names::Names;
 use crate::pools::{LivePool, Pools};
 use crate::probe_io::{self, NodeCheck};
 
@@ -25,6 +26,7 @@ pub(crate) struct Probing {
     control: Handle,
     runtime: Mutex<Option<Runtime>>,
     connector: Arc<Connector>,
+    names: Names,
     probes: Mutex<HashMap<(Name, NodeId), Probe>>,
     /// Nobody waits for nodes any more.
     no_more: watch::Sender<bool>,
@@ -40,13 +42,16 @@ struct Probe {
 pub(crate) struct Tried {
     pool: Arc<LivePool>,
     node: Arc<LiveNode>,
-    seen: Observation,
+    /// `None` where nobody probes it.
+    seen: Option<Observation>,
+    /// Keeps what its name means, which the check to come asks for again.
+    _check: Arc<NodeCheck>,
 }
 
 /// The same, with what its name resolved to.
 pub(crate) struct Found<'a> {
     tried: &'a Tried,
-    addresses: Arc<[SocketAddr]>,
+    addresses: Vec<SocketAddr>,
 }
 
 impl Found<'_> {
@@ -56,7 +61,7 @@ impl Found<'_> {
             name: self.tried.node.name(),
             addr: self.tried.node.addr(),
             addresses: &self.addresses,
-            seen: &self.tried.seen,
+            seen: self.tried.seen.as_ref(),
         }
     }
 }
@@ -84,19 +89,22 @@ impl Tried {
                 && !one.is_in_rotation()
         };
         if let Some(node) = state.nodes().iter().find(is_it) {
-            node.set_addresses(&self.node.addresses());
-            let moves = state.probed(node, &self.seen, now);
+            let (_, moves) = state.resolved(node, &self.node.addresses(), now);
             self.pool.report(&moves);
+            if let Some(seen) = &self.seen {
+                let moves = state.probed(node, seen, now);
+                self.pool.report(&moves);
+            }
         }
     }
 }
 
 impl Probing {
-    /// Nobody is probed yet.
+    /// Nobody is probed yet. Names are asked of these servers; of the system's when there are none.
     ///
     /// # Errors
     /// What the system says of another thread.
-    pub(crate) fn new() -> io::Result<Self> {
+    pub(crate) fn new(servers: &[SocketAddr]) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("control")
@@ -104,6 +112,7 @@ impl Probing {
             .build()?;
         Ok(Probing {
             control: runtime.handle().clone(),
+            names: Names::new(runtime.handle().clone(), servers),
             runtime: Mutex::new(Some(runtime)),
             connector: probe_io::connector(),
             probes: Mutex::default(),
@@ -117,7 +126,7 @@ impl Probing {
         let mut probes = tokio::task::JoinSet::new();
         for pool in pools.values() {
             for node in pool.state.nodes() {
-                let check = NodeCheck::new(Arc::clone(pool), node, Arc::clone(&self.connector));
+                let check = self.check(pool, node);
                 probes.spawn_on(async move { check.probe().await }, &self.control);
             }
         }
@@ -130,17 +139,21 @@ impl Probing {
         let mut probes = tokio::task::JoinSet::new();
         for pool in pools {
             for node in PoolState::new(&pool.pool, 0, clock::now()).nodes() {
-                let (pool, connector) = (Arc::clone(pool), Arc::clone(&self.connector));
-                let check = NodeCheck::new(Arc::clone(&pool), Arc::clone(&node), connector);
+                let (check, pool) = (self.check(pool, Arc::clone(&node)), Arc::clone(pool));
                 let seen = async move {
-                    let seen = check.observe().await?;
-                    Some(Tried { pool, node, seen })
+                    let seen = check.observe().await;
+                    Tried {
+                        pool,
+                        node,
+                        seen,
+                        _check: check,
+                    }
                 };
                 probes.spawn_on(seen, &self.control);
             }
         }
         let all = self.wait(async move { probes.join_all().await });
-        all.into_iter().flatten().flatten().collect()
+        all.unwrap_or_default()
     }
 
     /// Probes the nodes of these pools, and no others. A node that stays goes on being probed as
@@ -152,8 +165,7 @@ impl Probing {
             for node in pool.state.nodes() {
                 let key = (Arc::clone(&pool.pool.name), node.id());
                 let probe = before.remove(&key).unwrap_or_else(|| {
-                    let connector = Arc::clone(&self.connector);
-                    let check = Arc::new(NodeCheck::new(Arc::clone(pool), node, connector));
+                    let check = self.check(pool, node);
                     let watch = probe_io::watch(Arc::clone(&check), first(pool));
                     let task = self.control.spawn(watch).abort_handle();
                     Probe { check, task }
@@ -165,6 +177,16 @@ impl Probing {
         for probe in before.values() {
             probe.task.abort();
         }
+    }
+
+    /// From here on names are asked of these servers; of the system's when there are none.
+    pub(crate) fn ask_names_of(&self, servers: &[SocketAddr]) {
+        self.names.turn_to(servers);
+    }
+
+    fn check(&self, pool: &Arc<LivePool>, node: Arc<LiveNode>) -> Arc<NodeCheck> {
+        let connector = Arc::clone(&self.connector);
+        NodeCheck::new(Arc::clone(pool), node, connector, &self.names)
     }
 
     /// Whoever waits for nodes goes on without them, and so does who comes later.

@@ -158,6 +158,10 @@ pub(crate) fn pools(out: &mut Exposition, pools: &Pools, departed: &Departed) {
     for pool in pools.values() {
         out.sample(&[("pool", &pool.pool.name)], pool.state.waiting());
     }
+    nodes(out, pools, departed);
+}
+
+fn nodes(out: &mut Exposition, pools: &Pools, departed: &Departed) {
     let nodes: Vec<(&LivePool, Vec<Arc<LiveNode>>)> = pools
         .values()
         .map(|pool| (&**pool, pool.state.nodes()))
@@ -181,6 +185,13 @@ pub(crate) fn pools(out: &mut Exposition, pools: &Pools, departed: &Departed) {
         ("gateway_ejections_total", Counter, words),
         |one| one.tally().ejections(),
     );
+    let words = "Addresses of the node; 0: its name has not been resolved.";
+    of_nodes(
+        out,
+        &nodes,
+        ("gateway_node_addresses", Gauge, words),
+        |one| one.addresses().len() as u64,
+    );
     let words = "Tries of requests at the node that have ended.";
     out.family("gateway_tries_total", Counter, words);
     each(&nodes, |labels, node| {
@@ -191,12 +202,27 @@ pub(crate) fn pools(out: &mut Exposition, pools: &Pools, departed: &Departed) {
         }
     });
     let words = "Probes of the node.";
-    out.family("gateway_probes_total", Counter, words);
-    each(&nodes, |labels, node| {
-        let (passed, failed) = node.tally().probes();
-        for (result, count) in [("passed", passed), ("failed", failed)] {
-            let [pool, name] = labels;
-            out.sample(&[pool, name, ("result", result)], count);
+    results(out, &nodes, ("gateway_probes_total", words), |one| {
+        let (passed, failed) = one.tally().probes();
+        [("passed", passed), ("failed", failed)]
+    });
+    let words = "Look-ups of the node's name.";
+    results(out, &nodes, ("gateway_lookups_total", words), |one| {
+        let (resolved, failed) = one.tally().lookups();
+        [("resolved", resolved), ("failed", failed)]
+    });
+}
+
+fn results(
+    out: &mut Exposition,
+    nodes: &[(&LivePool, Vec<Arc<LiveNode>>)],
+    (name, help): (&'static str, &str),
+    read: impl Fn(&LiveNode) -> [(&'static str, u64); 2],
+) {
+    out.family(name, Counter, help);
+    each(nodes, |[pool, node], one| {
+        for (result, count) in read(one) {
+            out.sample(&[pool, node, ("result", result)], count);
         }
     });
 }

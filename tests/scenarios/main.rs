@@ -32,6 +32,7 @@ mod identity;
 mod lifecycle;
 mod logs;
 mod metrics;
+mod names;
 mod paths;
 mod pools;
 mod refusals;

@@ -18,6 +18,7 @@ pub mod client;
 pub mod clock;
 pub mod curtain;
 pub mod disk;
+pub mod dns;
 pub mod foreign;
 pub mod frames;
 pub mod gateway;

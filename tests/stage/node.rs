@@ -59,6 +59,10 @@ impl Node {
     /// Starts a node over `store`; with an identity it speaks TLS.
     #[must_use]
     pub fn start(name: &str, store: Arc<Store>, tls: Option<&Identity>) -> Self {
+        Self::start_at(Reserved::take(), name, store, tls)
+    }
+
+    fn start_at(port: Reserved, name: &str, store: Arc<Store>, tls: Option<&Identity>) -> Self {
         let inner = Arc::new(Inner {
             name: name.to_owned(),
             tls: tls.map(Identity::config),
@@ -72,7 +76,7 @@ impl Node {
         });
         let node = Self {
             inner,
-            port: Reserved::take(),
+            port,
             door: Mutex::new(None),
         };
         node.comes_back();

@@ -5,9 +5,11 @@
 //! listens; a connection meanwhile is refused by the kernel.
 
 use std::io;
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener};
+use std::net::{Shutdown, SocketAddr, TcpListener};
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+use crate::wait;
 
 const BACKLOG: i32 = 4096;
 
@@ -22,20 +24,32 @@ impl Reserved {
     /// Takes a free loopback port; nothing listens on it yet, so connections are refused.
     #[must_use]
     pub fn take() -> Self {
-        let first = tcp_socket();
-        first
-            .bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())
-            .expect("a free loopback port");
-        let addr = first
-            .local_addr()
-            .expect("a bound socket has an address")
-            .as_socket()
-            .expect("an IP address");
-        first.set_reuse_address(true).expect("SO_REUSEADDR");
-        Self {
-            addr,
-            _keeper: first,
-        }
+        Self::bind(1, 0).expect("a free loopback port")
+    }
+
+    /// Takes the same port on these addresses of loopback, `127.0.0.N`.
+    #[must_use]
+    pub fn take_on(last: &[u8]) -> Vec<Self> {
+        let found = wait::maybe(wait::SOON, || {
+            let (first, others) = last.split_first()?;
+            let first = Self::bind(*first, 0).ok()?;
+            let port = first.addr.port();
+            let others = others.iter().map(|last| Self::bind(*last, port));
+            let others: io::Result<Vec<Self>> = others.collect();
+            Some([vec![first], others.ok()?].into_iter().flatten().collect())
+        });
+        found.expect("a port that is free on all of them")
+    }
+
+    fn bind(last: u8, port: u16) -> io::Result<Self> {
+        let socket = tcp_socket();
+        socket.bind(&SocketAddr::from(([127, 0, 0, last], port)).into())?;
+        let addr = socket.local_addr()?;
+        socket.set_reuse_address(true)?;
+        Ok(Self {
+            addr: addr.as_socket().expect("an IP address"),
+            _keeper: socket,
+        })
     }
 
     /// The address held.

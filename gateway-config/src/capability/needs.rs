@@ -8,8 +8,8 @@ use super::Capability::{
     self, Admin, AllowFrom, Answers, BackupNodes, Balancing, BufferedBodies, CertificateByName,
     ClientAddress, Conditions, ConnectionsPerClient, DefaultSites, Ejection, ErrorPages,
     FieldEdits, H2c, Http2, Http2Bounds, Http2Only, Http2ToNodes, HttpProbes, InFlightBounds,
-    ListenerInFlight, LogChoice, NamedHostsOnly, NodeTlsNames, ProxyProtocol, RateLimits,
-    Redirects, RetryChoice, RouteTimeouts, SeveralListeners, SiteRedirects, SlowStart,
+    ListenerInFlight, LogChoice, NameServers, NamedHostsOnly, NodeTlsNames, ProxyProtocol,
+    RateLimits, Redirects, RetryChoice, RouteTimeouts, SeveralListeners, SiteRedirects, SlowStart,
     SocketOptions, StreamedBodies, SystemRoots, TlsChoice, TunnelIdle, Unprobed, Upgrades, Weights,
     WildcardHosts,
 };
@@ -121,6 +121,11 @@ impl Needs {
                 (!logs.redact.is_empty(), LogChoice, &s::LOG_REDACT),
                 (logs.level != LogLevel::Info, LogChoice, &s::LOG_LEVEL),
                 (model.admin.is_some(), Admin, &s::ADMIN),
+                (
+                    !model.resolver.is_empty(),
+                    NameServers,
+                    &s::RESOLVER_SERVERS,
+                ),
                 (per_client, ConnectionsPerClient, &s::LIMIT_PER_CLIENT),
             ],
         );

@@ -1,6 +1,7 @@
 //! Checks what holds for the whole process, and puts the model together.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use toml::Spanned;
@@ -32,6 +33,7 @@ pub(super) fn check(
     let per_client = cx.integer(&file.limits.connections_per_client, &s::LIMIT_PER_CLIENT);
     model.limits.connections_per_client = per_client;
     model.limits.handshakes = cx.integer(&file.limits.handshakes, &s::LIMIT_HANDSHAKES);
+    model.resolver = name_servers(cx, file);
     model.drain = cx.duration(&file.drain.deadline, &s::DRAIN_DEADLINE);
     model.access_log = access_log(cx, file);
     model.logs = logs(cx, file);
@@ -152,6 +154,25 @@ fn logs(cx: &mut Context<'_>, file: &raw::File) -> Logs {
             _ => LogLevel::Info,
         },
     }
+}
+
+fn name_servers(cx: &mut Context<'_>, file: &raw::File) -> Vec<SocketAddr> {
+    let list = &file.resolver.servers;
+    cx.not_empty(list, &s::RESOLVER_SERVERS);
+    let all = list.iter().flat_map(|list| list.get_ref());
+    cx.once(all, |text| value::name_server(text).map_err(|_| text));
+    let mut servers = Vec::new();
+    for leaf in list.iter().flat_map(|list| list.get_ref()) {
+        match value::name_server(leaf.get_ref()) {
+            Ok(address) => servers.push(address),
+            Err(why) => {
+                let shown = leaf.get_ref().escape_debug();
+                let title = format!("`{shown}` is not the address of a name server");
+                cx.refuse(codes::BAD_ADDRESS, title, leaf, &why);
+            }
+        }
+    }
+    servers
 }
 
 fn admin(cx: &mut Context<'_>, file: &raw::File, sets: &Sets) -> Option<Admin> {

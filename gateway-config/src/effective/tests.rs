@@ -137,6 +137,8 @@ fn model(c: &mut Choices) -> Model {
     model.limits.connections = c.number(1, 9_999);
     model.limits.connections_per_client = c.number(1, 9_999);
     model.limits.handshakes = c.number(1, 9_999);
+    let servers = ["127.0.0.1:53", "[::1]:5353"].map(|one| one.parse().unwrap());
+    model.resolver = c.maybe(|_| servers.to_vec()).unwrap_or_default();
     model.workers = c.maybe(|c| c.number(1, 256) as u16);
     model.drain = c.time(0);
     model.access_log = c.of(&[

@@ -248,7 +248,7 @@ fn every_change_of_rotation_is_reported_with_who_and_why() {
     let moves = state.exchange_failed(&on_a, later);
     let out = Rotation {
         node: "a".into(),
-        addr: "a.test:1".into(),
+        addr: "192.0.2.1:1".into(),
         is_in: false,
         was_in: true,
         by: By::Traffic,
@@ -424,15 +424,85 @@ fn ranges_without_a_node_are_counted_and_reported() {
     assert!(moves.ranges[0].is_held);
 }
 
+/// A pool of one node that is given by name.
+fn by_name(kind: ProbeKind) -> Pool {
+    let mut config = pool(&["a"], 1, 0);
+    config.nodes[0].addr = "a.test:1".into();
+    config.probe.kind = kind;
+    config
+}
+
 #[test]
-fn addresses_are_kept_when_a_name_does_not_resolve() {
-    let state = up(&["a"], 1, 0);
+fn a_node_whose_name_was_never_resolved_is_out_and_comes_in_with_the_first_answer() {
+    let state = PoolState::new(&by_name(ProbeKind::None), 7, start());
     let a = named(&state, "a");
-    assert!(a.addresses().is_empty());
-    let found = ["127.0.0.1:1".parse().unwrap()];
-    a.set_addresses(&found);
-    a.set_addresses(&[]);
-    assert_eq!(*a.addresses(), found);
+    assert!(matches!(
+        state.pick(&Hints::none(), start()),
+        Pick::NobodyUp
+    ));
+    assert_eq!(a.view().why, Some(Why::Unresolved));
+    assert_eq!(state.resolved(&a, &[], start()), (false, Moves::default()));
+
+    let found = ["192.0.2.9:1".parse().unwrap()];
+    let (is_other, moves) = state.resolved(&a, &found, start());
+    assert!(is_other && moves.rotations[0].is_in);
+    assert_eq!(moves.rotations[0].by, By::Name);
+    assert_eq!(slot(&state, &Hints::none()).node().addresses(), found);
+    assert_eq!(a.view().why, None);
+}
+
+#[test]
+fn the_last_answer_is_kept_when_a_name_is_resolved_no_more() {
+    let state = PoolState::new(&by_name(ProbeKind::None), 7, start());
+    let a = named(&state, "a");
+    let found = ["192.0.2.9:1".parse().unwrap()];
+    let _ = state.resolved(&a, &found, start());
+    assert_eq!(state.resolved(&a, &[], start()), (false, Moves::default()));
+    assert!(a.is_in_rotation());
+    assert_eq!(a.addresses(), found);
+}
+
+#[test]
+fn a_name_that_is_resolved_lets_nobody_in_who_is_probed() {
+    let state = PoolState::new(&by_name(ProbeKind::Tcp), 7, start());
+    let a = named(&state, "a");
+    let found = ["192.0.2.9:1".parse().unwrap()];
+    let (is_other, moves) = state.resolved(&a, &found, start());
+    assert!(is_other && moves == Moves::default() && !a.is_in_rotation());
+}
+
+#[test]
+fn a_node_left_by_its_probes_waits_for_its_name() {
+    let state = PoolState::new(&by_name(ProbeKind::Tcp), 7, start());
+    let a = named(&state, "a");
+    let _ = state.probed(&a, &Observation::Unreachable, start());
+    let _ = state.apply(&by_name(ProbeKind::None), &[], start());
+    assert_eq!(a.view().why, Some(Why::Unresolved));
+    let moves = state.apply(&by_name(ProbeKind::Tcp), &[], start());
+    assert_eq!(moves, Moves::default());
+    assert!(state.probed(&a, &good(), start()).rotations[0].is_in);
+}
+
+#[test]
+fn a_new_node_brings_what_its_name_means() {
+    let state = PoolState::new(&by_name(ProbeKind::None), 7, start());
+    let mut config = by_name(ProbeKind::None);
+    config.nodes[0].name = "b".into();
+    let found = ["192.0.2.9:1".parse().unwrap()];
+    let asked = Asked {
+        name: "b",
+        addr: "a.test:1",
+        addresses: &found,
+        seen: None,
+    };
+    let moves = state.apply(&config, &[asked], start());
+    assert!(
+        moves
+            .rotations
+            .iter()
+            .any(|one| one.is_in && one.by == By::Name)
+    );
+    assert_eq!(slot(&state, &Hints::none()).node().addresses(), found);
 }
 
 /// A thread that waits for a slot by being parked.

@@ -226,9 +226,9 @@ fn nodes_that_are_all_replaced_by_good_ones_leave_nobody_who_waits_without_a_nod
     let good = crate::fixture::good();
     let asked = Asked {
         name: "b",
-        addr: "b.test:1",
+        addr: "192.0.2.1:1",
         addresses: &[],
-        seen: &good,
+        seen: Some(&good),
     };
     let moves = state.apply(&pool(&["b"], 1, 4), &[asked], &[], start());
     let turns: Vec<_> = moves

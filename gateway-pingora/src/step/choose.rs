@@ -1,13 +1,11 @@
 //! Step 5: which node? One pick per try, always a node of the pool of the route that matched, always
 //! with a slot on it.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use gateway_config::model::Body;
 use gateway_core::failure::{Failure, Unsent};
-use gateway_core::node::{LiveNode, Slot};
+use gateway_core::node::Slot;
 use gateway_core::pool::Pick;
 use gateway_core::tally::Outcome;
 use gateway_core::wait::Waited;
@@ -42,6 +40,8 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
     ctx.attempt = Some(Attempt {
         slot,
         reached: Reached::Nothing,
+        dialled: None,
+        passed_over: Vec::new(),
         is_last_on_connection: false,
         asks_for: None,
         outcome: Outcome::Abandoned,
@@ -67,9 +67,11 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
             Err(failure) => return stop(ctx, failure),
         }
     }
-    let routed = ctx.routed()?;
+    let Some(routed) = &ctx.routed else {
+        return stop(ctx, Failure::NoSuchRoute);
+    };
     let now = clock::now();
-    let Some(attempt) = &ctx.attempt else {
+    let Some(attempt) = &mut ctx.attempt else {
         return stop(ctx, Failure::NoHealthyNode);
     };
     let named = attempt.asked();
@@ -79,7 +81,9 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
         };
         return stop(ctx, failure);
     };
-    let Some(address) = address(attempt.slot.node(), timeout).await else {
+    let node = attempt.slot.node();
+    attempt.dialled = node.dial(&attempt.passed_over, ctx.asked.hints.key, now);
+    let Some(address) = attempt.dialled else {
         return stop(
             ctx,
             Failure::NeverSent {
@@ -88,7 +92,7 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
             },
         );
     };
-    let mut peer = peer::build(&routed.pool, attempt.slot.node(), address, timeout);
+    let mut peer = peer::build(&routed.pool, node, address, timeout);
     let left = routed.budget.remaining(now).unwrap_or_default();
     if let (Some(admitted), Body::Buffer(_)) = (&ctx.admitted, routed.body) {
         // For a body that is passed on the time begins when it has been: see `send`.
@@ -96,18 +100,6 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
     }
     peer.options.write_timeout = Some(left);
     Ok(Box::new(peer))
-}
-
-/// Where a node is reached: what its probes found, or what its name means now when nobody has asked
-/// yet.
-async fn address(node: &LiveNode, limit: Duration) -> Option<SocketAddr> {
-    if let Some(known) = node.addresses().first() {
-        return Some(*known);
-    }
-    let found = tokio::time::timeout(limit, tokio::net::lookup_host(&**node.addr())).await;
-    let found: Vec<_> = found.ok()?.ok()?.collect();
-    node.set_addresses(&found);
-    found.first().copied()
 }
 
 fn stop(ctx: &mut Ctx, failure: Failure) -> PingoraResult<Box<HttpPeer>> {

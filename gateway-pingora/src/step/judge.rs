@@ -17,7 +17,7 @@ use crate::translate::{self, Broken};
 /// No connection came about; nothing was written.
 pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
     error.set_retry(false);
-    let (Some(routed), Some(attempt)) = (&ctx.routed, ctx.attempt.take()) else {
+    let (Some(routed), Some(mut attempt)) = (&ctx.routed, ctx.attempt.take()) else {
         return error;
     };
     let now = clock::now();
@@ -29,6 +29,11 @@ pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> 
         }
     } else if translate::is_for_want_of_descriptors(&error) {
         Failure::NoDescriptors
+    } else if attempt.has_another_address(now) {
+        // The same node keeps the slot, and no try is spent.
+        ctx.attempt = Some(attempt);
+        error.set_retry(true);
+        return error;
     } else {
         let moves = routed.pool.state.exchange_failed(&attempt.slot, now);
         routed.pool.report(&moves);
@@ -72,6 +77,9 @@ pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
         Reached::Sent => unanswered(&error, &attempt, routed, ctx),
     };
     if matches!(failure, Failure::OutcomeUnknown(_)) {
+        if let Some(address) = attempt.dialled {
+            attempt.slot.node().address_failed(address, now);
+        }
         let moves = routed.pool.state.exchange_failed(&attempt.slot, now);
         routed.pool.report(&moves);
     }
@@ -101,6 +109,9 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     let now = clock::now();
     let moves = routed.pool.state.exchange_completed(&attempt.slot, now);
     routed.pool.report(&moves);
+    if let Some(address) = attempt.dialled {
+        attempt.slot.node().address_answered(address);
+    }
     if let Some(after) = busy(response) {
         let elsewhere = routed.pool.state.elsewhere(&ctx.asked.hints, now);
         if routed.tries.judge(Try::Busy(after), elsewhere) == Next::Another {

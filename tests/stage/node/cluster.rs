@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{Node, Store, Way};
 use crate::certs::{Authority, Identity};
+use crate::ports::Reserved;
 
 /// Nodes that share what is written to any of them.
 #[derive(Debug)]
@@ -22,6 +23,20 @@ impl Cluster {
         let node = |name: &&str| Node::start(name, Arc::clone(&store), None);
         Self {
             nodes: names.iter().map(node).collect(),
+            store,
+        }
+    }
+
+    /// Nodes of these names in clear text, all on the same port: the first at 127.0.0.1, and so on.
+    #[must_use]
+    pub fn on_one_port(names: &[&str]) -> Self {
+        let store = Arc::new(Store::default());
+        let last: Vec<u8> = (1..).take(names.len()).collect();
+        let ports = Reserved::take_on(&last).into_iter().zip(names);
+        let node =
+            |(port, name): (Reserved, &&str)| Node::start_at(port, name, Arc::clone(&store), None);
+        Self {
+            nodes: ports.map(node).collect(),
             store,
         }
     }
