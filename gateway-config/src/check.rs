@@ -34,6 +34,7 @@ mod patterns;
 mod pools;
 mod probes;
 mod process;
+mod retries;
 pub(crate) mod routes;
 mod sites;
 mod tls;
@@ -99,6 +100,7 @@ pub(crate) fn check(
     hosts::check(&mut cx, file, &parts);
     hosts::sent_on(&mut cx, file, &parts);
     circles::sites(&mut cx, file, &parts);
+    retries::check(&mut cx, file, &parts);
     addresses::check(&mut cx, file, &parts);
     let model = process::check(&mut cx, file, &sets, &mut parts);
     unused(&mut cx, file, &profiles, &model);

@@ -50,6 +50,13 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
         || parts.windows(2).any(is_key)
 }
 
+/// Whether a secret is what one expects under a key of a query: also under one that says so nowhere
+/// else.
+fn is_secret_key(name: &str) -> bool {
+    let more = ["key", "session", "sig", "signature"];
+    is_secret_name(name) || more.iter().any(|one| name.eq_ignore_ascii_case(one))
+}
+
 /// Whether a name sounds like a secret even where nothing says that it is one.
 pub(crate) fn sounds_secret_alone(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -60,6 +67,20 @@ pub(crate) fn sounds_secret_alone(name: &str) -> bool {
 #[must_use]
 pub fn without_logins(text: &str) -> Cow<'_, str> {
     replaced(text, logins(text))
+}
+
+/// A target for people without the values in its query: whatever its keys are called, one may be what
+/// somebody proves himself by.
+pub(crate) fn without_query_values(target: &str) -> String {
+    let Some((path, query)) = target.split_once('?') else {
+        return target.to_owned();
+    };
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((key, value)) if !value.is_empty() => format!("{key}={HIDDEN}"),
+        Some(_) | None => pair.to_owned(),
+    };
+    let all: Vec<String> = query.split('&').map(pair).collect();
+    format!("{path}?{}", all.join("&"))
 }
 
 /// A TOML text for people without the logins in it.

@@ -406,7 +406,7 @@ settings! {
     ROUTE_TOTAL = "sites.*.routes.*.timeouts.total", no_time(1, DAY), "The whole exchange, answer included; not bounded when absent.";
     ROUTE_RETRY = "sites.*.routes.*.retry", Kind::Table, "When a failed request is tried on another node; what is left out is the pool's.";
     ROUTE_RETRY_ATTEMPTS = "sites.*.routes.*.retry.attempts", no_number(0, 100), "Further tries after the first, each on another node; the pool's when absent.";
-    ROUTE_RETRY_ON = "sites.*.routes.*.retry.on", words(&[], RETRY_ON), "What is tried again; the pool's when absent.";
+    ROUTE_RETRY_ON = "sites.*.routes.*.retry.on", words(&[], RETRY_ON), "What is tried again, as of the pool: `busy` only of what is repeatable. The pool's when absent.";
     ROUTE_BODY = "sites.*.routes.*.body", Kind::Table, "How the request body travels: read whole first, or passed on as it comes.";
     BODY_BUFFER = "sites.*.routes.*.body.buffer", Kind::Size { default: None, min: 0, max: GIB }, "Read whole before a node is chosen, at most this many bytes; over it 413.";
     BODY_STREAM = "sites.*.routes.*.body.stream", Kind::Size { default: Some(GIB), min: 0, max: 1 << 50 }, "Passed on as it comes, at most this many bytes; over it 413.";
@@ -468,7 +468,7 @@ settings! {
     POOL_KEEP_REQUESTS = "pools.*.keep_requests", number(1_000, 1, u32::MAX as u64), "Requests on one connection to a node; the last one asks for its end.";
     POOL_RETRY = "pools.*.retry", Kind::Table, "When a failed request is tried on another node.";
     POOL_RETRIES = "pools.*.retry.attempts", number(2, 0, 100), "Further tries after the first, each on another node.";
-    POOL_RETRY_ON = "pools.*.retry.on", words(&["unsent"], RETRY_ON), "What is tried again: connections that failed, all that a node cannot have begun, a 503 with Retry-After once, and safe methods besides the routes that are repeatable.";
+    POOL_RETRY_ON = "pools.*.retry.on", words(&["unsent"], RETRY_ON), "What is tried again: connections that failed, all that a node cannot have begun, safe methods besides the routes that are repeatable, and once, of what is repeatable, a 503 with Retry-After.";
     POOL_RETRY_BUDGET = "pools.*.retry.budget", Kind::Share { default: None, min: 0, max: 100 }, "Tries again, as a share of the requests; not bounded when absent.";
     POOL_PROBE = "pools.*.probe", Kind::Table, "How nodes are asked whether they are up; not at all when absent.";
     PROBE_KIND = "pools.*.probe.kind", word("ready", &["http", "none", "ready", "tcp"]), "A readiness document, any HTTP answer expected, or a connection; http when absent and a setting of http is there.";

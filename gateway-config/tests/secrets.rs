@@ -210,3 +210,37 @@ fn fields_that_hold_no_secret_are_written_for_people_and_others_are_not() {
         "{shown}"
     );
 }
+
+#[test]
+fn what_a_probe_asks_with_is_hidden_whatever_its_keys_are_called() {
+    let probe = |path: &str| {
+        format!(
+            "{HEAD}probe = {{ kind = \"http\", path = \"{path}\" }}\n\
+             [sites.s]\nlistener = \"a\"\npool = \"p\"\n"
+        )
+    };
+    for (path, shown) in [
+        ("/healthz?key=s3cr3t", "/healthz?key=…"),
+        ("/h?x=1&k=s3cr3t&flag&e=", "/h?x=…&k=…&flag&e="),
+        ("/h?a=s3cr3t?b=s3cr3t=", "/h?a=…"),
+        ("/healthz?deep", "/healthz?deep"),
+        ("/a=b", "/a=b"),
+    ] {
+        let mut sources = Sources::default();
+        let id = sources.add("gateway.toml", probe(path));
+        let loaded = load_source(id, &mut sources).unwrap();
+        let model = loaded.snapshot.model();
+        assert!(effective::to_toml(model).contains(&format!("path = \"{path}\"")));
+        let told = effective::to_shown_toml(model);
+        assert!(told.contains(&format!("path = \"{shown}\"")), "{told}");
+        let id = sources.add("shown.toml", told);
+        let again = load_source(id, &mut sources);
+        assert_eq!(again.is_ok(), path == shown, "{again:?}");
+    }
+    // A finding quotes its line.
+    let mut sources = Sources::default();
+    let broken = probe("/healthz?key=s3cr3t&session=s3cr3t") + "x = 1\n";
+    let id = sources.add("gateway.toml", broken);
+    assert!(load_source(id, &mut sources).is_err());
+    assert!(!sources.text(id).contains(SECRET), "{}", sources.text(id));
+}

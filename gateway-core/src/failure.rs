@@ -192,6 +192,9 @@ pub enum Failure {
     /// Every node was full for as long as a request may wait.
     #[error("every node stayed busy for as long as a request may wait; try again shortly")]
     QueueWaitSpent,
+    /// The client took its answer too slowly, or not at all; there is nobody to tell.
+    #[error("the client did not take its answer in time")]
+    SlowReader,
     /// As many requests are in flight on the listener as may be.
     #[error("as many requests are in flight here as may be; try again shortly")]
     TooManyInFlight {
@@ -208,7 +211,7 @@ pub enum Failure {
 
 impl Failure {
     /// Every [`reason`](Self::reason), sorted.
-    pub const REASONS: [&str; 37] = [
+    pub const REASONS: [&str; 38] = [
         "answer_lost",
         "answer_stalled",
         "body_memory",
@@ -244,6 +247,7 @@ impl Failure {
         "queue_wait_spent",
         "range_not_satisfiable",
         "rate_exceeded",
+        "slow_reader",
         "too_many_in_flight",
         "unknown_coding",
     ];
@@ -288,6 +292,7 @@ impl Failure {
             Self::QueueWaitSpent => "queue_wait_spent",
             Self::RangeNotSatisfiable => "range_not_satisfiable",
             Self::RateExceeded { .. } => "rate_exceeded",
+            Self::SlowReader => "slow_reader",
             Self::TooManyInFlight { .. } => "too_many_in_flight",
             Self::UnknownCoding => "unknown_coding",
             Self::Unreadable(_) => "node_unreadable",
@@ -314,6 +319,7 @@ impl Failure {
             | Self::QueryRefused { .. }
             | Self::RangeNotSatisfiable
             | Self::RateExceeded { .. }
+            | Self::SlowReader
             | Self::UnknownCoding => Side::Client,
             Self::BodyMemory
             | Self::BudgetSpentBefore { .. }
@@ -369,6 +375,7 @@ impl Failure {
             | Self::QueueWaitSpent
             | Self::RangeNotSatisfiable
             | Self::RateExceeded { .. }
+            | Self::SlowReader
             | Self::TooManyInFlight { .. }
             | Self::UnknownCoding => None,
         }

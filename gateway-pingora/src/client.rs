@@ -177,6 +177,8 @@ pub(crate) struct Watch {
     gap: AtomicU64,
     /// The latest deadline there may be, in milliseconds since [`clock::start`].
     latest: AtomicU64,
+    /// The client was given up on: it took its answer too slowly.
+    slow_reader: AtomicBool,
 }
 
 impl Default for Watch {
@@ -185,6 +187,7 @@ impl Default for Watch {
             deadline: AtomicU64::new(u64::MAX),
             gap: AtomicU64::new(0),
             latest: AtomicU64::new(u64::MAX),
+            slow_reader: AtomicBool::new(false),
         }
     }
 }
@@ -225,6 +228,16 @@ impl Watch {
         self.gap.store(0, Ordering::Relaxed);
         self.deadline.store(u64::MAX, Ordering::Relaxed);
         self.latest.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// The client takes its answer too slowly, and is given up on.
+    pub(crate) fn gives_reader_up(&self) {
+        self.slow_reader.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the client took its answer too slowly.
+    pub(crate) fn is_reader_slow(&self) -> bool {
+        self.slow_reader.load(Ordering::Relaxed)
     }
 
     fn earliest(&self) -> u64 {

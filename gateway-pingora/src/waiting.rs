@@ -11,7 +11,6 @@ use std::task::{Context, Poll};
 use pingora_core::protocols::http::v2::server::StreamWaits;
 
 use crate::client::{Client, Watch};
-use crate::counts::Count;
 use crate::patience::Patience;
 use crate::timer::Timer;
 
@@ -36,8 +35,9 @@ impl Waiting {
         }
     }
 
-    fn slow_reader(&self) -> &Count {
-        &self.client.listening.counts.dropped.slow_reader
+    fn gives_reader_up(&self) {
+        self.watch.gives_reader_up();
+        self.client.listening.counts.dropped.slow_reader.one();
     }
 }
 
@@ -51,7 +51,7 @@ impl StreamWaits for Waiting {
     }
 
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.room.poll_wait(cx).map(|()| self.slow_reader().one())
+        self.room.poll_wait(cx).map(|()| self.gives_reader_up())
     }
 
     fn room_moved(&mut self, bytes: usize) -> bool {
@@ -59,7 +59,7 @@ impl StreamWaits for Waiting {
         self.watch.moved();
         let is_enough = self.room.moved(bytes);
         if !is_enough {
-            self.slow_reader().one();
+            self.gives_reader_up();
         }
         is_enough
     }

@@ -19,6 +19,7 @@ in = { path = \"/in/*\", when = { headers = { x-token = \"s3cr3t\" }, cookies = 
 
 [pools.shop]
 nodes = [\"127.0.0.1:9000\"]
+probe = { kind = \"http\", path = \"/healthz?k=s3cr3t\" }
 ";
 
 #[test]
@@ -44,6 +45,8 @@ fn no_command_shows_a_secret_and_each_shows_its_name() {
             "request_edits.set: { authorization",
         ),
         ("diff old.toml new.toml", "session = \"…\""),
+        ("effective old.toml", "path = \"/healthz?k=…\""),
+        ("diff old.toml new.toml", "/healthz?k=…"),
         ("diff --format json old.toml new.toml", "authorization"),
         ("check old.toml", "headers = { x-token = \"******\" }"),
         ("check --format json old.toml", "G0318"),

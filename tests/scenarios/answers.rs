@@ -5,6 +5,7 @@ use std::time::Duration;
 use gateway_tests::gateway::Door;
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Framing, Reply, Way};
+use gateway_tests::scratch::Scratch;
 
 /// One node that gives this answer to a read, then behaves.
 fn answered(reply: Way) -> (Cluster, Door) {
@@ -220,6 +221,38 @@ fn an_early_answer_to_a_large_body_reaches_the_client() {
     let answer = client.asks(&Request::post("/no/such/route", body));
 
     answer.fails_with(404, "no_such_route");
+}
+
+#[test]
+fn who_does_not_take_an_answer_is_told_from_who_has_gone() {
+    let cluster = Cluster::of(&["a"]);
+    let large = Reply::new(200).body(vec![b'x'; 20_000_000]);
+    cluster.always(&Way::Says(large));
+    let scratch = Scratch::new();
+    let _ = scratch.file("large", "x".repeat(20_000_000));
+    let door = Door::configured(&format!(
+        "workers = 1\n[listeners.edge]\nbind = \"127.0.0.1:0\"\nwrite_gap = \"1s\"\n\
+         [sites.shop]\nlistener = \"edge\"\n\
+         [sites.shop.routes]\nnode = {{ path = \"/node\", pool = \"shop\" }}\n\
+         file = {{ path = \"/file/\", files = {{ root = \"{}\" }} }}\n\
+         [pools.shop]\nnodes = [\"{}\"]\n[pools.shop.timeouts]\nidle = \"1s\"\n",
+        scratch.path().display(),
+        cluster["a"].addr()
+    ));
+    for path in ["/node", "/file/large"] {
+        for (leaves, reason) in [(false, "slow_reader"), (true, "client_gone")] {
+            let mut client = door.connect();
+            client.shrinks_its_window();
+            client.sends(&Request::get(path));
+            let _ = client.hears_bytes(100);
+            if leaves {
+                drop(client);
+            }
+            let line =
+                door.access_line(|line| line.text("path") == path && line.text("reason") == reason);
+            assert_eq!(line.text("code"), reason, "{path}");
+        }
+    }
 }
 
 #[test]

@@ -317,6 +317,10 @@ fn a_node_that_is_silent_is_504_in_time_and_a_window_that_stays_closed_is_given_
 
     assert_eq!(reset.unwrap().stream, 1);
     stage.has_dropped("slow_reader", 1);
+    let line = stage
+        .door
+        .access_line(|line| line.text("reason") == "slow_reader");
+    assert_eq!(line.text("protocol"), "HTTP/2");
     stage.is_well();
 }
 

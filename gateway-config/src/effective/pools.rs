@@ -116,7 +116,7 @@ fn probe(out: &mut Writer, one: &Probe) {
     };
     out.text(&s::PROBE_KIND, kind);
     if let ProbeKind::Http(http) = &one.kind {
-        out.text(&s::PROBE_PATH, &http.path);
+        out.target(&s::PROBE_PATH, &http.path);
         out.text(&s::PROBE_METHOD, &http.method);
         out.maybe(&s::PROBE_HOST, http.host.as_ref().map(|host| quote(host)));
         let all: Vec<String> = http.expect.iter().map(ToString::to_string).collect();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::masking::{HIDDEN, is_unseen};
+use crate::masking::{HIDDEN, is_unseen, without_query_values};
 use crate::model::AccessLog;
 use crate::networks::{NetworkSet, Networks};
 use crate::secrets::is_harmless_field;
@@ -91,6 +91,14 @@ impl Writer {
     /// Writes one text.
     pub(super) fn text(&mut self, setting: &Setting, text: &str) {
         self.line(setting, quote(text));
+    }
+
+    /// Writes a target that is asked for.
+    pub(super) fn target(&mut self, setting: &Setting, target: &str) {
+        match self.hides_secrets {
+            true => self.text(setting, &without_query_values(target)),
+            false => self.text(setting, target),
+        }
     }
 
     /// Writes a list of texts, where there are any.

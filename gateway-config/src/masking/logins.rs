@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{codes, is_secret_name, merged};
+use super::{codes, is_secret_key, is_secret_name, merged};
 
 /// What may stand before a word.
 const OPENING: [char; 5] = ['`', '"', '\'', '(', '['];
@@ -150,11 +150,15 @@ fn named(word: &str) -> Vec<Range<usize>> {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let mut found = Vec::new();
     let mut told = 0;
+    let query = word.find('?');
     for (at, _) in word.match_indices('=') {
-        let name = word
-            .get(..at)
-            .and_then(|before| before.rsplit(|c| !is_name(c)).next());
-        if at < told || !name.is_some_and(is_secret_name) {
+        let before = word.get(..at).unwrap_or_default();
+        let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+        let around = before.strip_suffix(name).unwrap_or_default();
+        let is_key =
+            query.is_some_and(|query| query < around.len()) && around.ends_with(['?', '&', ';']);
+        let is_told = is_secret_name(name) || is_key && is_secret_key(name);
+        if at < told || !is_told {
             continue;
         }
         let value = word.get(at + 1..).unwrap_or_default();

@@ -180,6 +180,9 @@ impl Failure {
             Self::NoDescriptors | Self::QueueFull | Self::QueueWaitSpent => {
                 overloaded(RetryAfter::ONE_SECOND)
             }
+            Self::SlowReader => {
+                Row::new(499, "slow_reader", "The answer was not taken in time.").closing()
+            }
             Self::TooManyInFlight { status } => Row {
                 status: *status,
                 ..overloaded(RetryAfter::ONE_SECOND)
@@ -240,7 +243,8 @@ impl Failure {
             | Self::NoSuchRoute
             | Self::PreconditionFailed
             | Self::QueryRefused { .. }
-            | Self::RangeNotSatisfiable => return None,
+            | Self::RangeNotSatisfiable
+            | Self::SlowReader => return None,
         })
     }
 
@@ -285,6 +289,7 @@ impl Failure {
             | Self::QueryRefused { .. }
             | Self::RangeNotSatisfiable
             | Self::RateExceeded { .. }
+            | Self::SlowReader
             | Self::TooManyInFlight { .. }
             | Self::UnknownCoding
             | Self::Unreadable(_) => false,

@@ -120,6 +120,7 @@ fn table() -> Vec<Row> {
             true,
         ),
         (Failure::ClientGone, 499, "client_gone", None, None, true),
+        (Failure::SlowReader, 499, "slow_reader", None, None, true),
         (
             Failure::Internal {
                 because: "node n-7 at 10.9.8.7:4321".to_owned(),

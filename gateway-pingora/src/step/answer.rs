@@ -128,9 +128,8 @@ pub(crate) async fn made(session: &mut Session, ctx: &Ctx, made: Made) -> Result
 /// Answers with the failure the tries have ended in; or cuts an answer that had begun, so that the
 /// client can tell that it is not whole (RFC 9112 §8).
 pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) -> FailToProxy {
-    let failure = ctx.failure.take().unwrap_or_else(|| Failure::Internal {
-        because: error.to_string(),
-    });
+    let failure = ctx.failure.take();
+    let failure = failure.unwrap_or_else(|| unnamed(error, ctx));
     let failure = match &ctx.routed {
         Some(routed) => routed.tries.last_word(failure),
         None => failure,
@@ -153,12 +152,28 @@ pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) ->
         {
             admitted.client.reset();
         }
-    } else if failure != Failure::ClientGone && !is_tunnel {
+    } else if ![Failure::ClientGone, Failure::SlowReader].contains(&failure) && !is_tunnel {
         let _ = write(session, ctx, &failure).await;
     }
     FailToProxy {
         error_code: failure.answer().status,
         can_reuse_downstream: false,
+    }
+}
+
+/// What an error is that no step has named: of an answer that is not a node's, it is the client's that
+/// could not be written to.
+fn unnamed(error: &Error, ctx: &Ctx) -> Failure {
+    let is_slow = |ctx: &Ctx| {
+        let admitted = ctx.admitted.as_ref();
+        admitted.is_some_and(|admitted| admitted.watch.is_reader_slow())
+    };
+    match error.etype() {
+        _ if is_slow(ctx) => Failure::SlowReader,
+        ErrorType::ConnectionClosed | ErrorType::WriteError => Failure::ClientGone,
+        _ => Failure::Internal {
+            because: error.to_string(),
+        },
     }
 }
 

@@ -256,6 +256,8 @@ fn unanswered(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> (
 fn lost(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> Failure {
     let stalled = || Failure::AnswerStalled(attempt.asked(), routed.answer_gap);
     match translate::broken(error) {
+        // Longer than a node may be silent, perhaps; but it was not the node.
+        Broken::Client if is_reader_slow(ctx) => Failure::SlowReader,
         Broken::Client if is_past(ctx) => stalled(),
         Broken::Client | Broken::ClientSlow => Failure::ClientGone,
         Broken::NodeSilent => stalled(),
@@ -275,6 +277,13 @@ fn is_body_slow(ctx: &Ctx) -> bool {
     ctx.admitted
         .as_ref()
         .is_some_and(|admitted| admitted.client.is_body_slow())
+}
+
+/// Whether it was the pace at which the client took the answer.
+fn is_reader_slow(ctx: &Ctx) -> bool {
+    ctx.admitted
+        .as_ref()
+        .is_some_and(|admitted| admitted.watch.is_reader_slow())
 }
 
 /// Whether it was the deadline, watched on the client's connection, that ended the wait.

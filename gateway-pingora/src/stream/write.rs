@@ -59,6 +59,7 @@ impl Conn {
     }
 
     fn slow_reader(&self) -> io::Error {
+        self.client.watch.gives_reader_up();
         self.client.listening.counts.dropped.slow_reader.one();
         io::ErrorKind::TimedOut.into()
     }

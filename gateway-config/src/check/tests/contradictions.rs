@@ -139,3 +139,47 @@ fn a_node_has_an_address_that_one_machine_can_have() {
         assert_eq!(Parts { pool, ..SOUND }.told(), [""; 0]);
     }
 }
+
+#[test]
+fn a_busy_node_is_left_only_by_what_may_be_sent_again() {
+    let pool = |on: &str| format!("nodes = [\"10.0.0.1:80\"]\nretry = {{ on = [{on}] }}");
+    let route = |more: &str| format!("path = \"/r/\"\npool = \"p\"\n{more}");
+    let repeatable = "repeatable = true\n";
+    let told = |pool: &str, route: &str| {
+        let parts = Parts {
+            pool,
+            route,
+            ..SOUND
+        };
+        parts.told()
+    };
+    // Of the pool, where no route may repeat, and of a route with words of its own.
+    for on in ["\"busy\"", "\"unsent\", \"busy\""] {
+        let said = told(&pool(on), &route("")).concat();
+        has(&said, &["G0312", "@\"busy\"@ no route of this pool"]);
+        let said = told(
+            &pool("\"unsent\""),
+            &route(&format!("retry = {{ on = [{on}] }}")),
+        );
+        has(
+            &said.concat(),
+            &["G0312", "@\"busy\"@ no request of this route"],
+        );
+    }
+    // A route that has words of its own does not count for the pool.
+    let own = route("repeatable = true\nretry = { on = [\"busy\"] }\n");
+    assert_eq!(told(&pool("\"busy\""), &own).len(), 1);
+    // The site's own action is a route, too, and so both may be.
+    for (on, more) in [
+        ("\"busy\", \"repeatable\"", ""),
+        ("\"busy\"", repeatable),
+        ("\"unsent\"", "retry = { on = [\"busy\", \"repeatable\"] }"),
+        (
+            "\"unsent\"",
+            "repeatable = true\nretry = { on = [\"busy\"] }",
+        ),
+        ("\"unsent\"", ""),
+    ] {
+        assert_eq!(told(&pool(on), &route(more)), [""; 0], "{on} {more}");
+    }
+}
