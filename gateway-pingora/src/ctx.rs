@@ -1,6 +1,7 @@
 //! What one request carries from step to step. It only grows: a later step reads what an earlier
 //! one left, and never asks again.
 
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -81,8 +82,8 @@ pub(crate) struct Routed {
     pub(crate) path_and_query: String,
     /// What may be tried, and what has been.
     pub(crate) tries: Tries,
-    /// Whether a 101 opens a tunnel.
-    pub(crate) upgrade: bool,
+    /// The protocols that a 101 may change to; `None`: to none.
+    pub(crate) protocols: Option<HeaderValue>,
     /// How the body travels.
     pub(crate) body: Body,
     /// How long it may take up to the head of the answer.
@@ -107,8 +108,10 @@ pub(crate) struct Attempt {
     pub(crate) slot: Slot,
     /// How far the try has got.
     pub(crate) reached: Reached,
-    /// Whether the node must close the connection after its answer.
+    /// Whether the connection is to carry no request after this one.
     pub(crate) is_last_on_connection: bool,
+    /// The connection, once there is one.
+    pub(crate) connection: Option<RawFd>,
     /// Whether the node is asked to open a tunnel.
     pub(crate) asks_to_upgrade: bool,
     /// What it has come to so far; counted when it ends.
@@ -126,7 +129,7 @@ pub(crate) enum Reached {
     Answered,
     /// A 503 with `Retry-After` has come, and another node is asked instead.
     Busy,
-    /// The connection had ended while it rested; the node is dialled again.
+    /// The connection had ended while it rested; the node is dialled again, at no cost.
     Ended,
     /// A step has found a limit exceeded, and has said so in [`Ctx::failure`].
     Stopped,

@@ -1,4 +1,6 @@
 //! A node as Pingora dials it.
+//!
+//! Source: RFC 9113 §3.2, §3.3, §5.2, §9.1; adr/0051.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +13,28 @@ use pingora_core::upstreams::peer::{HttpPeer, HttpUpstreamRequestPolicy};
 
 use crate::pools::LivePool;
 
+/// Requests at once on one connection of HTTP/2; nodes may take fewer.
+const STREAMS: u32 = 100;
+/// What a node may send on one stream ahead of its client, in bytes: so much is held for a client that
+/// takes nothing.
+const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// What a connection is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// One probe; the connection is kept by nobody.
+    Probe,
+    /// Requests.
+    Requests,
+    /// A request that a 101 may follow, which only HTTP/1.1 knows (RFC 9113 §8.6).
+    Tunnel,
+}
+
 /// The node at `address`, to be connected to within `timeout`, TLS included.
+///
+/// HTTP/2 is agreed on during the handshake, and a node that does not offer it is spoken to in
+/// HTTP/1.1; in clear text it is taken as known. The streams of one connection have room for
+/// themselves: a client that takes nothing keeps nobody else from being answered.
 ///
 /// There is always a name to verify: a peer without a server name would not be verified at all by
 /// Pingora. There is never a client certificate.
@@ -20,6 +43,7 @@ pub(crate) fn build(
     node: &LiveNode,
     address: SocketAddr,
     timeout: Duration,
+    carries: Carries,
 ) -> HttpPeer {
     let transport = &pool.transport;
     let name = match transport.is_tls {
@@ -27,8 +51,21 @@ pub(crate) fn build(
         false => String::new(),
     };
     let mut peer = HttpPeer::new(address, transport.is_tls, name);
-    peer.group_key = pool.group;
-    peer.options.alpn = ALPN::H1;
+    let speaks_http2 = pool.pool.http2 && carries != Carries::Tunnel;
+    peer.group_key = pool.group(speaks_http2);
+    peer.options.alpn = match (speaks_http2, transport.is_tls) {
+        (false, _) => ALPN::H1,
+        (true, false) => ALPN::H2,
+        (true, true) => ALPN::H2H1,
+    };
+    let streams = if carries == Carries::Probe {
+        1
+    } else {
+        STREAMS
+    };
+    peer.options.max_h2_streams = streams as usize;
+    peer.options.h2_stream_window_size = Some(STREAM_WINDOW);
+    peer.options.h2_connection_window_size = Some(STREAM_WINDOW * streams);
     peer.options.ca = transport.roots.clone();
     peer.options.verify_cert = transport.is_verified;
     peer.options.verify_hostname = transport.is_verified;

@@ -27,9 +27,8 @@ pub(crate) struct LivePool {
     pub(crate) retries: Arc<Count>,
     /// How its nodes are reached.
     pub(crate) transport: Transport,
-    /// Keeps its connections apart from those of pools with another TLS policy, which Pingora's own
-    /// key for a connection does not.
-    pub(crate) group: u64,
+    /// See [`LivePool::group`].
+    group: u64,
 }
 
 impl LivePool {
@@ -52,6 +51,13 @@ impl LivePool {
             transport,
             group: hasher.finish(),
         })
+    }
+
+    /// What keeps its connections apart from those of pools with another TLS policy, and those that
+    /// offer HTTP/2 from those that do not: Pingora's own key for a connection knows neither whom it
+    /// trusts nor what it offers.
+    pub(crate) fn group(&self, speaks_http2: bool) -> u64 {
+        self.group.wrapping_add(u64::from(speaks_http2))
     }
 
     /// What is known about its nodes.

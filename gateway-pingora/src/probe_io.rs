@@ -20,8 +20,8 @@ use gateway_config::model::ProbeKind;
 use gateway_core::node::{LastProbe, LiveNode};
 use gateway_core::readiness::{self, Document, Observation};
 use pingora_core::connectors::ConnectorOptions;
-use pingora_core::connectors::http::v1::Connector;
-use pingora_core::protocols::http::v1::client::HttpSession;
+use pingora_core::connectors::http::Connector;
+use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::server::configuration::ServerConf;
 use pingora_core::{Error, ErrorType, Result};
 use pingora_http::RequestHeader;
@@ -30,9 +30,9 @@ use pingora_load_balancing::health_check::HealthCheck;
 use tokio::sync::Notify;
 
 use crate::clock;
-use crate::peer;
+use crate::peer::{self, Carries};
 use crate::pools::LivePool;
-use crate::translate;
+use crate::translate::{self, Broken};
 
 /// What probes are sent through. Trusts nobody but whom a pool names; see [`tls`](crate::tls).
 pub(crate) fn connector() -> Arc<Connector> {
@@ -150,7 +150,7 @@ impl NodeCheck {
         };
         let pool = self.pool.load_full();
         let timeout = pool.pool.probe.timeout;
-        let peer = peer::build(&pool, &self.node, *address, timeout);
+        let peer = peer::build(&pool, &self.node, *address, timeout, Carries::Probe);
         let mut session = match self.connector.get_http_session(&peer).await {
             Ok((session, _)) => {
                 self.says_nothing.store(false, Ordering::Relaxed);
@@ -171,14 +171,14 @@ impl NodeCheck {
             ProbeKind::Ready => self.request("GET", "/ready", None),
             ProbeKind::None | ProbeKind::Tcp => return Observation::Good(Document::default()),
         };
-        let Ok(request) = request else {
+        let Ok(mut request) = request else {
             return Observation::Unreachable;
         };
-        if session
-            .write_request_header(Box::new(request))
-            .await
-            .is_err()
-        {
+        if session.as_http2().is_some() {
+            // RFC 9113 §8.2.2.
+            request.remove_header(&http::header::CONNECTION);
+        }
+        if write(&mut session, request).await.is_err() {
             return Observation::Unreachable;
         }
         match &pool.pool.probe.kind {
@@ -202,12 +202,17 @@ impl NodeCheck {
     }
 }
 
+async fn write(session: &mut HttpSession, request: RequestHeader) -> Result<()> {
+    session.write_request_header(Box::new(request)).await?;
+    session.finish_request_body().await
+}
+
 /// What the head of an answer says; its body is left where it is.
 async fn read_status(session: &mut HttpSession, expect: &[u16]) -> Observation {
     if let Err(observation) = read_head(session).await {
         return observation;
     }
-    match session.get_status().map(|status| status.as_u16()) {
+    match session.response_header().map(|head| head.status.as_u16()) {
         Some(status) if expect.contains(&status) => Observation::Good(Document::default()),
         Some(status) => Observation::Status(status),
         None => Observation::Unreadable,
@@ -217,9 +222,9 @@ async fn read_status(session: &mut HttpSession, expect: &[u16]) -> Observation {
 /// A connection that breaks before an answer is a node that was not reached; an answer that breaks,
 /// or is no HTTP, is one that cannot be read.
 async fn read_head(session: &mut HttpSession) -> std::result::Result<(), Observation> {
-    match session.read_response().await {
-        Ok(_) => Ok(()),
-        Err(error) if matches!(error.etype(), ErrorType::InvalidHTTPHeader) => {
+    match session.read_response_header().await {
+        Ok(()) => Ok(()),
+        Err(error) if matches!(translate::broken(&error), Broken::NodeUnreadable) => {
             Err(Observation::Unreadable)
         }
         Err(_) => Err(Observation::Unreachable),
@@ -230,12 +235,12 @@ async fn read_answer(session: &mut HttpSession) -> Observation {
     if let Err(observation) = read_head(session).await {
         return observation;
     }
-    let Some(status) = session.get_status() else {
+    let Some(status) = session.response_header().map(|head| head.status) else {
         return Observation::Unreadable;
     };
     let mut body = Vec::new();
     loop {
-        match session.read_body_bytes().await {
+        match session.read_response_body().await {
             Ok(Some(piece)) if body.len() + piece.len() <= readiness::MAX_BODY => {
                 body.extend_from_slice(&piece);
             }

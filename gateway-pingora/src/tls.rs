@@ -62,15 +62,11 @@ impl Transport {
     /// Reads what a pool needs.
     ///
     /// # Errors
-    /// [`Fault::Certificate`] names the file that cannot be read; [`Fault::NotServed`].
+    /// [`Fault::Certificate`] names the file that cannot be read.
     pub(crate) fn new(tls: &NodeTls) -> Result<Self, Fault> {
         let (is_tls, is_verified, roots) = match tls {
             NodeTls::Clear => (false, false, None),
-            // Refused before this is reached: it is no capability of ours.
-            NodeTls::System => {
-                let what = "trust in the system's roots".to_owned();
-                return Err(Fault::NotServed { what });
-            }
+            NodeTls::System => (true, true, Some(system_roots()?)),
             NodeTls::Unverified => (true, false, Some(roots(Path::new("nobody"), NOBODY)?)),
             NodeTls::Verified(path) => {
                 let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
@@ -95,18 +91,36 @@ impl Transport {
     }
 }
 
+/// Whom the system trusts, as OpenSSL would find it: in `SSL_CERT_FILE` and `SSL_CERT_DIR` where the
+/// process is told of them. One certificate of many that cannot be used is left out, as others leave it.
+fn system_roots() -> Result<Arc<CaType>, Fault> {
+    let place = Path::new("the certificates of the system");
+    let found = rustls_native_certs::load_native_certs().map_err(|error| fault(place, error))?;
+    let usable = found
+        .into_iter()
+        .filter_map(|certificate| root(&certificate).ok());
+    let roots: Vec<WrappedX509> = usable.collect();
+    match roots.is_empty() {
+        true => Err(fault(place, "there are none")),
+        false => Ok(roots.into()),
+    }
+}
+
+/// A certificate that both readers take that will see it later: one of them panics.
+fn root(certificate: &CertificateDer<'static>) -> Result<WrappedX509, String> {
+    rustls::RootCertStore::empty()
+        .add(certificate.clone())
+        .map_err(|error| error.to_string())?;
+    x509_parser::parse_x509_certificate(certificate).map_err(|error| error.to_string())?;
+    Ok(WrappedX509::new(certificate.to_vec(), parse_x509))
+}
+
 /// Whom a connection is to trust.
 pub(crate) fn roots(path: &Path, pem: &[u8]) -> Result<Arc<CaType>, Fault> {
-    let mut store = rustls::RootCertStore::empty();
     let mut roots = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(pem) {
         let certificate = certificate.map_err(|error| fault(path, error))?;
-        // Both readers that will see it later are asked first: one of them panics.
-        store
-            .add(certificate.clone())
-            .map_err(|error| fault(path, error))?;
-        x509_parser::parse_x509_certificate(&certificate).map_err(|error| fault(path, error))?;
-        roots.push(WrappedX509::new(certificate.to_vec(), parse_x509));
+        roots.push(root(&certificate).map_err(|error| fault(path, error))?);
     }
     match roots.is_empty() {
         true => Err(fault(path, "it holds no certificate")),

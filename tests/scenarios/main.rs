@@ -28,6 +28,7 @@ mod health;
 mod hostile;
 mod http2;
 mod http2_bounds;
+mod http2_nodes;
 mod identity;
 mod lifecycle;
 mod logs;

@@ -170,4 +170,12 @@ impl Identity {
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }
+
+    /// The same, offering these protocols by ALPN.
+    #[must_use]
+    pub fn config_offering(&self, protocols: &[&[u8]]) -> Arc<ServerConfig> {
+        let mut config = (*self.config).clone();
+        config.alpn_protocols = protocols.iter().map(|one| one.to_vec()).collect();
+        Arc::new(config)
+    }
 }

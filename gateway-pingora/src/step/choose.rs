@@ -17,7 +17,7 @@ use pingora_proxy::Session;
 
 use crate::clock;
 use crate::ctx::{AskedSoFar, Attempt, Ctx, Reached, Routed};
-use crate::peer;
+use crate::peer::{self, Carries};
 
 /// Takes a slot for the first try, waiting for one if need be.
 ///
@@ -43,6 +43,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
         slot,
         reached: Reached::Nothing,
         is_last_on_connection: false,
+        connection: None,
         asks_to_upgrade: false,
         outcome: Outcome::Abandoned,
     });
@@ -88,7 +89,11 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
             },
         );
     };
-    let mut peer = peer::build(&routed.pool, attempt.slot.node(), address, timeout);
+    let carries = match routed.protocols {
+        Some(_) => Carries::Tunnel,
+        None => Carries::Requests,
+    };
+    let mut peer = peer::build(&routed.pool, attempt.slot.node(), address, timeout, carries);
     let left = routed.budget.remaining(now).unwrap_or_default();
     if let (Some(admitted), Body::Buffer(_)) = (&ctx.admitted, routed.body) {
         // For a body that is passed on the time begins when it has been: see `send`.
