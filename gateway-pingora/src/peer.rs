@@ -5,13 +5,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gateway_config::canonical::split_port;
-use gateway_config::model::{Pool, TlsName};
 use gateway_core::node::LiveNode;
 use pingora_core::protocols::ALPN;
 use pingora_core::upstreams::peer::{HttpPeer, HttpUpstreamRequestPolicy};
 
 use crate::pools::LivePool;
+use crate::tls;
 
 /// Requests at once on one connection of HTTP/2; nodes may take fewer.
 const STREAMS: u32 = 100;
@@ -47,7 +46,7 @@ pub(crate) fn build(
 ) -> HttpPeer {
     let transport = &pool.transport;
     let name = match transport.is_tls {
-        true => name(&pool.pool, node),
+        true => tls::name(&pool.pool, node.name(), node.addr()).to_owned(),
         false => String::new(),
     };
     let mut peer = HttpPeer::new(address, transport.is_tls, name);
@@ -75,24 +74,4 @@ pub(crate) fn build(
     // Fields are chosen by `send`, all of them.
     peer.options.http_upstream_request_policy = HttpUpstreamRequestPolicy::preserve();
     peer
-}
-
-/// The name checked in the certificate: the node's own setting, else what the pool says.
-fn name(pool: &Pool, node: &LiveNode) -> String {
-    let told = pool.nodes.iter().find(|one| one.name == *node.name());
-    match (
-        told.and_then(|told| told.tls_name.as_deref()),
-        &pool.tls_name,
-    ) {
-        (Some(name), _) => name.to_owned(),
-        (None, TlsName::Address) => host(node.addr()).to_owned(),
-        (None, TlsName::Literal(name)) => name.to_string(),
-        (None, TlsName::Node) => node.name().to_string(),
-    }
-}
-
-/// The host of `HOST:PORT`, without the brackets of an IPv6 address.
-fn host(addr: &str) -> &str {
-    let (host, _) = split_port(addr);
-    host.trim_start_matches('[').trim_end_matches(']')
 }

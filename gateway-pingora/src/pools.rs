@@ -14,7 +14,7 @@ use crate::clock;
 use crate::counts::Count;
 use crate::fault::Fault;
 use crate::telemetry;
-use crate::tls::Transport;
+use crate::tls::{self, Transport};
 use crate::view::{NodeHealth, PoolView};
 
 /// A pool as it runs.
@@ -35,9 +35,12 @@ impl LivePool {
     /// The pool for a snapshot, with what an earlier one of the same name knows.
     ///
     /// # Errors
-    /// [`Fault::Certificate`] when the roots cannot be read.
+    /// [`Fault::Certificate`] when the roots cannot be read; [`Fault::NodeName`].
     pub(crate) fn new(pool: &Pool, before: Option<&LivePool>) -> Result<Self, Fault> {
         let transport = Transport::new(&pool.tls)?;
+        if transport.is_verified {
+            tls::check_names(pool)?;
+        }
         let mut hasher = DefaultHasher::new();
         (&pool.name, format!("{:?}", pool.tls)).hash(&mut hasher);
         transport.hash_roots(&mut hasher);

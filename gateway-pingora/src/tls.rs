@@ -7,11 +7,12 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_config::model::{NodeTls, Tls};
+use gateway_config::canonical::split_port;
+use gateway_config::model::{NodeTls, Pool, Tls, TlsName};
 use pingora_core::protocols::tls::CaType;
 use pingora_core::utils::tls::{WrappedX509, parse_x509};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
 use crate::fault::Fault;
 use crate::shown::{Covered, Shown};
@@ -89,6 +90,46 @@ impl Transport {
             root.borrow_raw_cert().hash(hasher);
         }
     }
+}
+
+/// The name checked in a node's certificate: its own setting, else what its pool says.
+pub(crate) fn name<'a>(pool: &'a Pool, node: &'a str, addr: &'a str) -> &'a str {
+    let told = pool.nodes.iter().find(|one| *one.name == *node);
+    match (
+        told.and_then(|told| told.tls_name.as_deref()),
+        &pool.tls_name,
+    ) {
+        (Some(name), _) => name,
+        (None, TlsName::Address) => host(addr),
+        (None, TlsName::Literal(name)) => name,
+        (None, TlsName::Node) => node,
+    }
+}
+
+/// The host of `HOST:PORT`, without the brackets of an IPv6 address.
+fn host(addr: &str) -> &str {
+    let (host, _) = split_port(addr);
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// Sees to it that each node of a pool has a name that can be checked: without one Pingora checks
+/// nothing, and a `_` in it would be taken for a `-`.
+///
+/// # Errors
+/// [`Fault::NodeName`] names the first that has none.
+pub(crate) fn check_names(pool: &Pool) -> Result<(), Fault> {
+    let is_such = |name: &str| !name.contains('_') && ServerName::try_from(name).is_ok();
+    for node in &pool.nodes {
+        let name = name(pool, &node.name, &node.addr);
+        if !is_such(name) {
+            return Err(Fault::NodeName {
+                pool: Arc::clone(&pool.name),
+                node: Arc::clone(&node.name),
+                name: name.to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Whom the system trusts, as OpenSSL would find it: in `SSL_CERT_FILE` and `SSL_CERT_DIR` where the

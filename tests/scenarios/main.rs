@@ -33,6 +33,7 @@ mod identity;
 mod lifecycle;
 mod logs;
 mod metrics;
+mod node_tls;
 mod paths;
 mod pools;
 mod refusals;

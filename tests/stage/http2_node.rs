@@ -10,6 +10,7 @@
 //! | `/held` | answers once it is let go |
 //! | `/large` | 12 MiB |
 //! | `/only` | says everything in trailers that come alone |
+//! | `/ready` | says that it is |
 //! | `/refused`, `/broken` | resets the stream: not begun; failed |
 //! | `/tick` | one piece at once, the next once it is let go |
 
@@ -228,6 +229,11 @@ impl Exchange {
                     .header("grpc-status", "7");
                 let head = head.body(()).expect("a head");
                 self.answer.send_response(head, true).ok().map(drop)
+            }
+            "/ready" => {
+                let mut body = self.begins(StatusCode::OK, &[])?;
+                let ready = Bytes::from_static(br#"{"status":"ready","serving":true}"#);
+                body.send_data(ready, true).ok()
             }
             "/refused" => {
                 self.answer.send_reset(Reason::REFUSED_STREAM);
