@@ -14,6 +14,7 @@ mod authority;
 mod bodies;
 mod clients;
 mod clock;
+mod closing;
 mod connections;
 mod control;
 mod disks;
