@@ -164,6 +164,26 @@ mod tests {
     }
 
     #[test]
+    fn no_setting_could_name_a_certificate_for_nodes() {
+        let is_such = |path: &&str| {
+            let key = path.rsplit('.').next().unwrap_or_default();
+            let words = [
+                "auth", "cert", "chain", "client", "identity", "key", "pkcs12", "pem",
+            ];
+            words.iter().any(|word| key.contains(word))
+        };
+        let of = |table: &str| -> Vec<&str> {
+            let paths = SETTINGS.iter().map(|one| one.path);
+            let below = paths.filter(|path| path.starts_with(table));
+            below.filter(is_such).collect()
+        };
+        assert_eq!(of("pools."), [""; 0]);
+        // What a front door shows to its clients.
+        let doors = ["front_door.*.tls_cert", "front_door.*.tls_key"];
+        assert_eq!(of("front_door."), doors);
+    }
+
+    #[test]
     fn every_table_of_settings_refuses_what_is_not_one() {
         closed(&serde_json::from_str(&text()).unwrap());
     }

@@ -5,9 +5,11 @@
 //! is [`pool`](crate::pool)'s.
 //!
 //! Invariant: a request that is not repeatable is tried again only when no byte of it was written,
-//! or the node has told that it did not begin it.
+//! when the node has told that it did not begin it, or when its method is safe and the connection it
+//! was written on had been about to end.
 //!
-//! Source: the retry section of the front door; RFC 9110 §9.2.2; RFC 9113 §8.7; adr/0012.
+//! Source: the retry section of the front door; RFC 9110 §9.2.2; RFC 9112 §9.3.1; RFC 9113 §8.7;
+//! adr/0012, adr/0051.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,10 +22,15 @@ use crate::failure::{Asked, Failure, RetryAfter};
 pub enum Try {
     /// Nothing was written: the name did not resolve, no connection, no handshake.
     Unsent,
-    /// HTTP/2: the node refused the stream, or said in a GOAWAY that it never began it.
+    /// HTTP/2: the node refused the stream.
     Refused,
+    /// HTTP/2: the node has ended the connection, or is about to, and never began the stream.
+    GoneAway,
     /// The first write to this node was entered, and no answer came.
     Unanswered(Asked),
+    /// The same, on a connection that had carried requests before and ended: the node may have closed
+    /// it before it saw this one.
+    Closed(Asked),
     /// A 503 that carries this `Retry-After`.
     Busy(RetryAfter),
     /// Any other answer, whatever its status, also one that cannot be read.
@@ -47,6 +54,8 @@ pub enum Elsewhere {
 /// What to do after a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
+    /// Ask the same node again, once, on another connection; no try is spent.
+    Again,
     /// Try another node.
     Another,
     /// Give the client the answer of the node.
@@ -59,6 +68,8 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tries {
     is_repeatable: bool,
+    may_ask_again: bool,
+    was_asked_again: bool,
     retries: u32,
     on: RetryOn,
     retried: u32,
@@ -76,9 +87,13 @@ impl Tries {
             ..pool.retry_on
         };
         let on = route.retry.on.unwrap_or(of_pool);
+        let retries = route.retry.attempts.unwrap_or(pool.retries);
         Self {
             is_repeatable: route.repeatable || (on.repeatable && is_safe),
-            retries: route.retry.attempts.unwrap_or(pool.retries),
+            // A route that says so itself has the table above, and nothing beside it.
+            may_ask_again: is_safe && !route.repeatable && on.unsent && retries > 0,
+            was_asked_again: false,
+            retries,
             on,
             retried: 0,
             busy: None,
@@ -89,13 +104,15 @@ impl Tries {
     /// What to do after a try that ended like `how`. Remembers it when the request goes on.
     pub fn judge(&mut self, how: Try, elsewhere: Elsewhere) -> Next {
         let next = self.next(&how, elsewhere);
-        if next == Next::Another {
-            self.retried = self.retried.saturating_add(1);
-            match how {
-                Try::Busy(after) => self.busy = Some(after),
-                Try::Unanswered(asked) => self.unanswered = Some(asked),
-                Try::Unsent | Try::Refused | Try::Answered | Try::Lost => {}
-            }
+        match next {
+            Next::Again => self.was_asked_again = true,
+            Next::Another => self.retried = self.retried.saturating_add(1),
+            Next::Return | Next::Stop => return next,
+        }
+        match how {
+            Try::Busy(after) => self.busy = Some(after),
+            Try::Unanswered(asked) | Try::Closed(asked) => self.unanswered = Some(asked),
+            Try::Unsent | Try::Refused | Try::GoneAway | Try::Answered | Try::Lost => {}
         }
         next
     }
@@ -104,11 +121,18 @@ impl Tries {
         let may_go_on = self.retried < self.retries && elsewhere != Elsewhere::Nobody;
         match how {
             Try::Unsent if may_go_on && self.on.connect => Next::Another,
-            Try::Refused if may_go_on && self.on.unsent => Next::Another,
-            Try::Unanswered(_) if may_go_on && self.is_repeatable => Next::Another,
+            Try::Refused | Try::GoneAway if may_go_on && self.on.unsent => Next::Another,
+            Try::Unanswered(_) | Try::Closed(_) if may_go_on && self.is_repeatable => Next::Another,
+            Try::Closed(_) if self.may_ask_again && !self.was_asked_again => Next::Again,
+            Try::GoneAway if !self.was_asked_again => Next::Again,
             Try::Busy(_) if may_go_on && self.may_leave_busy(elsewhere) => Next::Another,
             Try::Busy(_) | Try::Answered => Next::Return,
-            Try::Unsent | Try::Refused | Try::Unanswered(_) | Try::Lost => Next::Stop,
+            Try::Unsent
+            | Try::Refused
+            | Try::GoneAway
+            | Try::Unanswered(_)
+            | Try::Closed(_)
+            | Try::Lost => Next::Stop,
         }
     }
 

@@ -28,6 +28,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::Hsts,
     Capability::Http2,
     Capability::Http2Bounds,
+    Capability::Http2ToNodes,
     Capability::HttpProbes,
     Capability::InFlightBounds,
     Capability::ListenerInFlight,
@@ -47,6 +48,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::SlowStart,
     Capability::SocketOptions,
     Capability::StreamedBodies,
+    Capability::SystemRoots,
     Capability::Tls,
     Capability::TunnelIdle,
     Capability::Unprobed,
@@ -96,11 +98,13 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_setting_by_setting() {
         let text = "[listeners.a]\nbind = \"127.0.0.1:0\"\nh2c = true\n\
-                    [sites.s]\nlistener = \"a\"\npool = \"p\"\n\
+                    [listeners.b]\nbind = \"127.0.0.1:1\"\nh2c = true\n\
+                    [sites.s]\nlistener = [\"a\", \"b\"]\npool = \"p\"\n\
                     [pools.p]\nnodes = [\"localhost:1\"]\nhttp2 = true\n";
         let said = refused(text).unwrap();
-        for path in ["`pools.p.http2`", "`listeners.a.h2c`"] {
+        for path in ["`listeners.a.h2c`", "`listeners.b.h2c`"] {
             assert!(said.contains(path), "{said}");
         }
+        assert!(!said.contains("pools"), "{said}");
     }
 }

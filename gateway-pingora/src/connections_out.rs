@@ -1,5 +1,6 @@
 //! Counts the requests on each connection of a worker to a node, and looks whether one that has
-//! rested is still open and silent: what a node sent unasked would answer the next request.
+//! rested is still open and silent: what a node sent unasked would answer the next request. In HTTP/2
+//! a node may say something at any time, and whoever reads there looks after the end.
 //!
 //! A connection is known by its descriptor, which belongs to one connection at a time; a connection
 //! that is new starts again at one.
@@ -15,7 +16,14 @@ use nix::sys::socket::{MsgFlags, recv};
 #[derive(Default)]
 pub(crate) struct ConnectionsOut {
     /// Locked by one thread only, and never across an await.
-    requests: Mutex<HashMap<RawFd, u32>>,
+    all: Mutex<HashMap<RawFd, Out>>,
+}
+
+/// One connection.
+#[derive(Clone, Copy, Default)]
+struct Out {
+    requests: u32,
+    is_http2: bool,
 }
 
 /// What is found when a connection is taken.
@@ -31,17 +39,21 @@ pub(crate) enum Found {
 impl ConnectionsOut {
     /// Takes a connection for a request.
     pub(crate) fn take(&self, fd: RawFd, is_reused: bool) -> Found {
-        if is_reused && has_ended(fd) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let out = all.entry(fd).or_default();
+        if !is_reused {
+            *out = Out::default();
+        } else if !out.is_http2 && has_ended(fd) {
             return Found::Ended;
         }
-        let mut all = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = all.entry(fd).or_insert(0);
-        *count = if is_reused {
-            count.saturating_add(1)
-        } else {
-            1
-        };
-        Found::Open(*count)
+        out.requests = out.requests.saturating_add(1);
+        Found::Open(out.requests)
+    }
+
+    /// The connection speaks HTTP/2.
+    pub(crate) fn speaks_http2(&self, fd: RawFd) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(fd).or_default().is_http2 = true;
     }
 }
 
@@ -83,7 +95,10 @@ mod tests {
         // The byte is there once it can be peeked at; this waits for it, and the next for the end.
         assert_eq!(ours.peek(&mut [0]).unwrap(), 1);
         assert_eq!(connections.take(ours.as_raw_fd(), true), Found::Ended);
+        connections.speaks_http2(ours.as_raw_fd());
+        assert_eq!(connections.take(ours.as_raw_fd(), true), Found::Open(2));
         let (ours, theirs) = pair();
+        assert_eq!(connections.take(ours.as_raw_fd(), false), Found::Open(1));
         drop(theirs);
         assert_eq!(ours.peek(&mut [0]).unwrap(), 0);
         assert_eq!(connections.take(ours.as_raw_fd(), true), Found::Ended);

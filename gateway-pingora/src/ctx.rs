@@ -2,6 +2,7 @@
 //! one left, and never asks again.
 
 use std::net::SocketAddr;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -82,8 +83,8 @@ pub(crate) struct Routed {
     pub(crate) path_and_query: String,
     /// What may be tried, and what has been.
     pub(crate) tries: Tries,
-    /// Whether a 101 opens a tunnel.
-    pub(crate) upgrade: bool,
+    /// The protocols that a 101 may change to; `None`: to none.
+    pub(crate) protocols: Option<HeaderValue>,
     /// How the body travels.
     pub(crate) body: Body,
     /// How long it may take up to the head of the answer.
@@ -112,8 +113,10 @@ pub(crate) struct Attempt {
     pub(crate) dialled: Option<SocketAddr>,
     /// Its addresses at which no connection came about.
     pub(crate) passed_over: Vec<SocketAddr>,
-    /// Whether the node must close the connection after its answer.
+    /// Whether the connection is to carry no request after this one.
     pub(crate) is_last_on_connection: bool,
+    /// The connection, once there is one.
+    pub(crate) connection: Option<RawFd>,
     /// The protocols that the node is asked to change to.
     pub(crate) asks_for: Option<HeaderValue>,
     /// What it has come to so far; counted when it ends.
@@ -131,7 +134,7 @@ pub(crate) enum Reached {
     Answered,
     /// A 503 with `Retry-After` has come, and another node is asked instead.
     Busy,
-    /// The connection had ended while it rested; the node is dialled again.
+    /// The connection had ended while it rested; the node is dialled again, at no cost.
     Ended,
     /// A step has found a limit exceeded, and has said so in [`Ctx::failure`].
     Stopped,

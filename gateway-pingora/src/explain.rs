@@ -18,7 +18,7 @@ use http::header::{
 use http::{HeaderMap, Method};
 
 use crate::access;
-use crate::fields::carried;
+use crate::fields::{asked_to_upgrade, carried};
 use crate::gate::head::judge;
 use crate::gate::scan::Scan;
 use crate::ids::REQUEST_ID;
@@ -158,7 +158,7 @@ pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
         .filter(|name| !send::is_ours(name) && !is_taken_out(name))
         .collect();
     // The frame of the body is set anew, and so is what opens a tunnel.
-    let opens = route.upgrade && send::asked_to_upgrade(&there).is_some();
+    let opens = route.upgrade && asked_to_upgrade(&there).is_some();
     let is_renewed = |name: &HeaderName| {
         [CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
             || send::SET.contains(name)

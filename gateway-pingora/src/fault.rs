@@ -57,6 +57,16 @@ pub enum Fault {
     /// A metric could not be registered.
     #[error("a metric could not be registered: {0}")]
     Metric(#[from] prometheus::Error),
+    /// A node cannot be verified, since no certificate can have the name that would be checked.
+    #[error("pool `{pool}`: no certificate is for `{name}`, the name checked of node `{node}`")]
+    NodeName {
+        /// Its pool.
+        pool: Name,
+        /// The node.
+        node: Name,
+        /// The name.
+        name: String,
+    },
     /// The snapshot needs something that this data plane does not do.
     #[error("{what} is not served by this data plane")]
     NotServed {

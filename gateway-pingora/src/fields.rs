@@ -119,6 +119,42 @@ pub(crate) fn authority(request: &RequestHeader) -> &str {
     }
 }
 
+/// Whether a sender takes trailers, and does not throw them away (RFC 9110 §10.1.4).
+pub(crate) fn takes_trailers(fields: &HeaderMap) -> bool {
+    let lines = fields.get_all(TE).iter();
+    let mut members = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    members.any(|member| member.trim_ascii().eq_ignore_ascii_case(b"trailers"))
+}
+
+/// The protocols that a client asks to change to. RFC 9110 §7.8: what `Connection` does not name is
+/// ignored. HTTP itself, in clear or within TLS, is none to change to: its requests would pass no rule
+/// (RFC 9113 §3.1 has done away with `h2c`).
+pub(crate) fn asked_to_upgrade(fields: &HeaderMap) -> Option<HeaderValue> {
+    let all = all_lines(fields, &UPGRADE)?;
+    if !Nominated::of(fields).names(&UPGRADE) {
+        return None;
+    }
+    let is_other = |protocol: &&[u8]| {
+        let name = protocol
+            .split(|byte| *byte == b'/')
+            .next()
+            .unwrap_or_default();
+        let http: [&[u8]; 5] = [b"h2", b"h2c", b"h3", b"http", b"tls"];
+        !name.is_empty() && !http.iter().any(|one| name.eq_ignore_ascii_case(one))
+    };
+    let protocols = all.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let others: Vec<&[u8]> = protocols.filter(is_other).collect();
+    let line = Some(others.join(&b", "[..])).filter(|line| !line.is_empty());
+    line.and_then(|line| HeaderValue::from_bytes(&line).ok())
+}
+
+/// RFC 9110 §5.3: the lines of a list as one, in order; `None` where nothing is said.
+pub(crate) fn all_lines(fields: &HeaderMap, name: &HeaderName) -> Option<Vec<u8>> {
+    let lines = fields.get_all(name).iter().map(HeaderValue::as_bytes);
+    let said: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
+    (!said.is_empty()).then(|| said.join(&b", "[..]))
+}
+
 /// Whether a client asks for HTML among others, as browsers do (RFC 9110 §12.5.1).
 pub(crate) fn accepts_html(fields: &HeaderMap) -> bool {
     let lines = fields.get_all(ACCEPT).iter();
@@ -190,6 +226,18 @@ mod tests {
             let fields = fields(&[("expect", said)]);
             assert_eq!(expects_continue(&fields), is_met, "{said}");
             assert_eq!(names(&fields, None).is_empty(), is_met, "{said}");
+        }
+    }
+
+    #[test]
+    fn trailers_are_for_those_who_ask_for_them() {
+        for (te, takes) in [
+            ("trailers", true),
+            ("deflate;q=0.5 , Trailers", true),
+            ("trailers-not", false),
+            ("", false),
+        ] {
+            assert_eq!(takes_trailers(&fields(&[("te", te)])), takes, "{te}");
         }
     }
 

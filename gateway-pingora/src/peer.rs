@@ -1,17 +1,39 @@
 //! A node as Pingora dials it.
+//!
+//! Source: RFC 9113 §3.2, §3.3, §5.2, §9.1; adr/0051.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gateway_config::canonical::split_port;
-use gateway_config::model::{Pool, TlsName};
 use gateway_core::node::LiveNode;
 use pingora_core::protocols::ALPN;
 use pingora_core::upstreams::peer::{HttpPeer, HttpUpstreamRequestPolicy};
 
 use crate::pools::LivePool;
+use crate::tls;
+
+/// Requests at once on one connection of HTTP/2; nodes may take fewer.
+const STREAMS: u32 = 100;
+/// What a node may send on one stream ahead of its client, in bytes: so much is held for a client that
+/// takes nothing.
+const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// What a connection is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// One probe; the connection is kept by nobody.
+    Probe,
+    /// Requests.
+    Requests,
+    /// A request that a 101 may follow, which only HTTP/1.1 knows (RFC 9113 §8.6).
+    Tunnel,
+}
 
 /// The node at `address`, to be connected to within `timeout`, TLS included.
+///
+/// HTTP/2 is agreed on during the handshake, and a node that does not offer it is spoken to in
+/// HTTP/1.1; in clear text it is taken as known. The streams of one connection have room for
+/// themselves: a client that takes nothing keeps nobody else from being answered.
 ///
 /// There is always a name to verify: a peer without a server name would not be verified at all by
 /// Pingora. There is never a client certificate.
@@ -20,15 +42,29 @@ pub(crate) fn build(
     node: &LiveNode,
     address: SocketAddr,
     timeout: Duration,
+    carries: Carries,
 ) -> HttpPeer {
     let transport = &pool.transport;
     let name = match transport.is_tls {
-        true => name(&pool.pool, node),
+        true => tls::name(&pool.pool, node.name(), node.addr()).to_owned(),
         false => String::new(),
     };
     let mut peer = HttpPeer::new(address, transport.is_tls, name);
-    peer.group_key = pool.group;
-    peer.options.alpn = ALPN::H1;
+    let speaks_http2 = pool.pool.http2 && carries != Carries::Tunnel;
+    peer.group_key = pool.group(speaks_http2);
+    peer.options.alpn = match (speaks_http2, transport.is_tls) {
+        (false, _) => ALPN::H1,
+        (true, false) => ALPN::H2,
+        (true, true) => ALPN::H2H1,
+    };
+    let streams = if carries == Carries::Probe {
+        1
+    } else {
+        STREAMS
+    };
+    peer.options.max_h2_streams = streams as usize;
+    peer.options.h2_stream_window_size = Some(STREAM_WINDOW);
+    peer.options.h2_connection_window_size = Some(STREAM_WINDOW * streams);
     peer.options.ca = transport.roots.clone();
     peer.options.verify_cert = transport.is_verified;
     peer.options.verify_hostname = transport.is_verified;
@@ -38,24 +74,4 @@ pub(crate) fn build(
     // Fields are chosen by `send`, all of them.
     peer.options.http_upstream_request_policy = HttpUpstreamRequestPolicy::preserve();
     peer
-}
-
-/// The name checked in the certificate: the node's own setting, else what the pool says.
-fn name(pool: &Pool, node: &LiveNode) -> String {
-    let told = pool.nodes.iter().find(|one| one.name == *node.name());
-    match (
-        told.and_then(|told| told.tls_name.as_deref()),
-        &pool.tls_name,
-    ) {
-        (Some(name), _) => name.to_owned(),
-        (None, TlsName::Address) => host(node.addr()).to_owned(),
-        (None, TlsName::Literal(name)) => name.to_string(),
-        (None, TlsName::Node) => node.name().to_string(),
-    }
-}
-
-/// The host of `HOST:PORT`, without the brackets of an IPv6 address.
-fn host(addr: &str) -> &str {
-    let (host, _) = split_port(addr);
-    host.trim_start_matches('[').trim_end_matches(']')
 }

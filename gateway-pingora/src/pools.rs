@@ -15,7 +15,7 @@ use crate::clock;
 use crate::counts::Count;
 use crate::fault::Fault;
 use crate::telemetry;
-use crate::tls::Transport;
+use crate::tls::{self, Transport};
 use crate::view::{NodeHealth, PoolView};
 
 /// A pool as it runs.
@@ -28,18 +28,20 @@ pub(crate) struct LivePool {
     pub(crate) retries: Arc<Count>,
     /// How its nodes are reached.
     pub(crate) transport: Transport,
-    /// Keeps its connections apart from those of pools with another TLS policy, which Pingora's own
-    /// key for a connection does not.
-    pub(crate) group: u64,
+    /// See [`LivePool::group`].
+    group: u64,
 }
 
 impl LivePool {
     /// The pool for a snapshot, with what an earlier one of the same name knows.
     ///
     /// # Errors
-    /// [`Fault::Certificate`] when the roots cannot be read.
+    /// [`Fault::Certificate`] when the roots cannot be read; [`Fault::NodeName`].
     pub(crate) fn new(pool: &Pool, before: Option<&LivePool>) -> Result<Self, Fault> {
         let transport = Transport::new(&pool.tls)?;
+        if transport.is_verified {
+            tls::check_names(pool)?;
+        }
         let mut hasher = DefaultHasher::new();
         (&pool.name, format!("{:?}", pool.tls)).hash(&mut hasher);
         transport.hash_roots(&mut hasher);
@@ -53,6 +55,13 @@ impl LivePool {
             transport,
             group: hasher.finish(),
         })
+    }
+
+    /// What keeps its connections apart from those of pools with another TLS policy, and those that
+    /// offer HTTP/2 from those that do not: Pingora's own key for a connection knows neither whom it
+    /// trusts nor what it offers.
+    pub(crate) fn group(&self, speaks_http2: bool) -> u64 {
+        self.group.wrapping_add(u64::from(speaks_http2))
     }
 
     /// What is known about its nodes.

@@ -23,8 +23,8 @@ use gateway_config::model::ProbeKind;
 use gateway_core::node::{LastProbe, LiveNode};
 use gateway_core::readiness::{self, Document, Observation};
 use pingora_core::connectors::ConnectorOptions;
-use pingora_core::connectors::http::v1::Connector;
-use pingora_core::protocols::http::v1::client::HttpSession;
+use pingora_core::connectors::http::Connector;
+use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::server::configuration::ServerConf;
 use pingora_core::{Error, ErrorType, Result};
 use pingora_http::RequestHeader;
@@ -35,9 +35,9 @@ use tokio::task::JoinSet;
 
 use crate::clock;
 use crate::names::{Meaning, Names};
-use crate::peer;
+use crate::peer::{self, Carries};
 use crate::pools::LivePool;
-use crate::translate;
+use crate::translate::{self, Broken};
 
 /// What probes are sent through. Trusts nobody but whom a pool names; see [`tls`](crate::tls).
 pub(crate) fn connector() -> Arc<Connector> {
@@ -237,7 +237,7 @@ impl AddressCheck {
         };
         let pool = self.node.pool.load_full();
         let timeout = pool.pool.probe.timeout;
-        let peer = peer::build(&pool, &self.node.node, *address, timeout);
+        let peer = peer::build(&pool, &self.node.node, *address, timeout, Carries::Probe);
         let mut session = match self.node.connector.get_http_session(&peer).await {
             Ok((session, _)) => {
                 self.says_nothing.store(false, Ordering::Relaxed);
@@ -258,14 +258,14 @@ impl AddressCheck {
             ProbeKind::Ready => self.request("GET", "/ready", None),
             ProbeKind::None | ProbeKind::Tcp => return Observation::Good(Document::default()),
         };
-        let Ok(request) = request else {
+        let Ok(mut request) = request else {
             return Observation::Unreachable;
         };
-        if session
-            .write_request_header(Box::new(request))
-            .await
-            .is_err()
-        {
+        if session.as_http2().is_some() {
+            // RFC 9113 §8.2.2.
+            request.remove_header(&http::header::CONNECTION);
+        }
+        if write(&mut session, request).await.is_err() {
             return Observation::Unreachable;
         }
         match &pool.pool.probe.kind {
@@ -289,12 +289,17 @@ impl AddressCheck {
     }
 }
 
+async fn write(session: &mut HttpSession, request: RequestHeader) -> Result<()> {
+    session.write_request_header(Box::new(request)).await?;
+    session.finish_request_body().await
+}
+
 /// What the head of an answer says; its body is left where it is.
 async fn read_status(session: &mut HttpSession, expect: &[u16]) -> Observation {
     if let Err(observation) = read_head(session).await {
         return observation;
     }
-    match session.get_status().map(|status| status.as_u16()) {
+    match session.response_header().map(|head| head.status.as_u16()) {
         Some(status) if expect.contains(&status) => Observation::Good(Document::default()),
         Some(status) => Observation::Status(status),
         None => Observation::Unreadable,
@@ -304,9 +309,9 @@ async fn read_status(session: &mut HttpSession, expect: &[u16]) -> Observation {
 /// A connection that breaks before an answer is a node that was not reached; an answer that breaks,
 /// or is no HTTP, is one that cannot be read.
 async fn read_head(session: &mut HttpSession) -> std::result::Result<(), Observation> {
-    match session.read_response().await {
-        Ok(_) => Ok(()),
-        Err(error) if matches!(error.etype(), ErrorType::InvalidHTTPHeader) => {
+    match session.read_response_header().await {
+        Ok(()) => Ok(()),
+        Err(error) if matches!(translate::broken(&error), Broken::NodeUnreadable) => {
             Err(Observation::Unreadable)
         }
         Err(_) => Err(Observation::Unreachable),
@@ -317,12 +322,12 @@ async fn read_answer(session: &mut HttpSession) -> Observation {
     if let Err(observation) = read_head(session).await {
         return observation;
     }
-    let Some(status) = session.get_status() else {
+    let Some(status) = session.response_header().map(|head| head.status) else {
         return Observation::Unreadable;
     };
     let mut body = Vec::new();
     loop {
-        match session.read_body_bytes().await {
+        match session.read_response_body().await {
             Ok(Some(piece)) if body.len() + piece.len() <= readiness::MAX_BODY => {
                 body.extend_from_slice(&piece);
             }

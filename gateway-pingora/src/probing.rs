@@ -11,7 +11,7 @@ use gateway_core::node::LiveNode;
 use gateway_core::pool::{Asked, PoolState};
 use gateway_core::readiness::Observation;
 use gateway_core::tried::NodeId;
-use pingora_core::connectors::http::v1::Connector;
+use pingora_core::connectors::http::Connector;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use http::HeaderMap;
+use pingora_core::connectors::http::v2::ConnectionRef;
 use pingora_core::modules::http::HttpModules;
 use pingora_core::protocols::Digest;
 use pingora_core::upstreams::peer::HttpPeer;
@@ -20,6 +22,7 @@ use crate::connections_out::ConnectionsOut;
 use crate::ctx::Ctx;
 use crate::serving::Shared;
 use crate::step;
+use crate::step::judge::Connection;
 use crate::step::route::Taken;
 
 /// What a worker serves requests with.
@@ -94,7 +97,7 @@ impl ProxyHttp for Door {
         request: &mut RequestHeader,
         ctx: &mut Ctx,
     ) -> Result<()> {
-        step::send::run(session, request, ctx)
+        step::send::run(&self.connections, session, request, ctx)
     }
 
     async fn request_body_filter(
@@ -120,12 +123,27 @@ impl ProxyHttp for Door {
     fn error_while_proxy(
         &self,
         _peer: &HttpPeer,
-        _session: &mut Session,
+        session: &mut Session,
         error: Box<Error>,
         ctx: &mut Ctx,
-        _client_reused: bool,
+        was_used_before: bool,
     ) -> Box<Error> {
-        step::judge::broken(error, ctx)
+        let connection = Connection {
+            was_used_before,
+            may_replay: !session.downstream_session.retry_buffer_truncated(),
+        };
+        step::judge::broken(error, &connection, ctx)
+    }
+
+    fn h2_upstream_stream_ended(
+        &self,
+        connection: &ConnectionRef,
+        error: Option<&Error>,
+        ctx: &mut Ctx,
+    ) {
+        if step::judge::ends_connection(error, ctx) {
+            connection.mark_shutdown();
+        }
     }
 
     async fn upstream_response_filter(
@@ -135,6 +153,15 @@ impl ProxyHttp for Door {
         ctx: &mut Ctx,
     ) -> Result<()> {
         step::judge::head(response, ctx)
+    }
+
+    fn upstream_response_trailer_filter(
+        &self,
+        _session: &mut Session,
+        trailers: &mut HeaderMap,
+        ctx: &mut Ctx,
+    ) -> Result<()> {
+        step::answer::trailers(trailers, ctx)
     }
 
     async fn response_filter(

@@ -7,11 +7,12 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_config::model::{NodeTls, Tls};
+use gateway_config::canonical::split_port;
+use gateway_config::model::{NodeTls, Pool, Tls, TlsName};
 use pingora_core::protocols::tls::CaType;
 use pingora_core::utils::tls::{WrappedX509, parse_x509};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
 use crate::fault::Fault;
 use crate::shown::{Covered, Shown};
@@ -62,15 +63,11 @@ impl Transport {
     /// Reads what a pool needs.
     ///
     /// # Errors
-    /// [`Fault::Certificate`] names the file that cannot be read; [`Fault::NotServed`].
+    /// [`Fault::Certificate`] names the file that cannot be read.
     pub(crate) fn new(tls: &NodeTls) -> Result<Self, Fault> {
         let (is_tls, is_verified, roots) = match tls {
             NodeTls::Clear => (false, false, None),
-            // Refused before this is reached: it is no capability of ours.
-            NodeTls::System => {
-                let what = "trust in the system's roots".to_owned();
-                return Err(Fault::NotServed { what });
-            }
+            NodeTls::System => (true, true, Some(system_roots()?)),
             NodeTls::Unverified => (true, false, Some(roots(Path::new("nobody"), NOBODY)?)),
             NodeTls::Verified(path) => {
                 let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
@@ -95,18 +92,76 @@ impl Transport {
     }
 }
 
+/// The name checked in a node's certificate: its own setting, else what its pool says.
+pub(crate) fn name<'a>(pool: &'a Pool, node: &'a str, addr: &'a str) -> &'a str {
+    let told = pool.nodes.iter().find(|one| *one.name == *node);
+    match (
+        told.and_then(|told| told.tls_name.as_deref()),
+        &pool.tls_name,
+    ) {
+        (Some(name), _) => name,
+        (None, TlsName::Address) => host(addr),
+        (None, TlsName::Literal(name)) => name,
+        (None, TlsName::Node) => node,
+    }
+}
+
+/// The host of `HOST:PORT`, without the brackets of an IPv6 address.
+fn host(addr: &str) -> &str {
+    let (host, _) = split_port(addr);
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// Sees to it that each node of a pool has a name that can be checked: without one Pingora checks
+/// nothing, and a `_` in it would be taken for a `-`.
+///
+/// # Errors
+/// [`Fault::NodeName`] names the first that has none.
+pub(crate) fn check_names(pool: &Pool) -> Result<(), Fault> {
+    let is_such = |name: &str| !name.contains('_') && ServerName::try_from(name).is_ok();
+    for node in &pool.nodes {
+        let name = name(pool, &node.name, &node.addr);
+        if !is_such(name) {
+            return Err(Fault::NodeName {
+                pool: Arc::clone(&pool.name),
+                node: Arc::clone(&node.name),
+                name: name.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whom the system trusts, as OpenSSL would find it: in `SSL_CERT_FILE` and `SSL_CERT_DIR` where the
+/// process is told of them. One certificate of many that cannot be used is left out, as others leave it.
+fn system_roots() -> Result<Arc<CaType>, Fault> {
+    let place = Path::new("the certificates of the system");
+    let found = rustls_native_certs::load_native_certs().map_err(|error| fault(place, error))?;
+    let usable = found
+        .into_iter()
+        .filter_map(|certificate| root(&certificate).ok());
+    let roots: Vec<WrappedX509> = usable.collect();
+    match roots.is_empty() {
+        true => Err(fault(place, "there are none")),
+        false => Ok(roots.into()),
+    }
+}
+
+/// A certificate that both readers take that will see it later: one of them panics.
+fn root(certificate: &CertificateDer<'static>) -> Result<WrappedX509, String> {
+    rustls::RootCertStore::empty()
+        .add(certificate.clone())
+        .map_err(|error| error.to_string())?;
+    x509_parser::parse_x509_certificate(certificate).map_err(|error| error.to_string())?;
+    Ok(WrappedX509::new(certificate.to_vec(), parse_x509))
+}
+
 /// Whom a connection is to trust.
 pub(crate) fn roots(path: &Path, pem: &[u8]) -> Result<Arc<CaType>, Fault> {
-    let mut store = rustls::RootCertStore::empty();
     let mut roots = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(pem) {
         let certificate = certificate.map_err(|error| fault(path, error))?;
-        // Both readers that will see it later are asked first: one of them panics.
-        store
-            .add(certificate.clone())
-            .map_err(|error| fault(path, error))?;
-        x509_parser::parse_x509_certificate(&certificate).map_err(|error| fault(path, error))?;
-        roots.push(WrappedX509::new(certificate.to_vec(), parse_x509));
+        roots.push(root(&certificate).map_err(|error| fault(path, error))?);
     }
     match roots.is_empty() {
         true => Err(fault(path, "it holds no certificate")),

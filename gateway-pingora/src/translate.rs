@@ -16,6 +16,12 @@ pub(crate) fn not_connected(error: &Error) -> Unsent {
     }
 }
 
+/// Whether a connection of HTTP/2 was there and took no further stream: it had ended, or was about to,
+/// and nothing was written.
+pub(crate) fn took_no_stream(error: &Error) -> bool {
+    matches!(error.etype(), ErrorType::H2Error)
+}
+
 /// Whether no connection came about because this process, or the system, has no descriptor left:
 /// that says nothing about the node.
 pub(crate) fn is_for_want_of_descriptors(error: &Error) -> bool {
@@ -32,8 +38,14 @@ pub(crate) enum Broken {
     Client,
     /// The client, in time: it sent its body too slowly.
     ClientSlow,
-    /// The node: it closed, reset, or could not be written to.
+    /// The node, in some other way.
     Node,
+    /// The node: it closed the connection, reset it, or could not be written to.
+    NodeClosed,
+    /// The node: it has ended a connection of HTTP/2 and never began the stream (RFC 9113 §6.8).
+    NodeGone,
+    /// The node: it refused the stream (RFC 9113 §8.7).
+    NodeRefused,
     /// The node, in time: it was silent for too long.
     NodeSilent,
     /// The node: what it sent is not HTTP.
@@ -46,8 +58,41 @@ pub(crate) fn broken(error: &Error) -> Broken {
         (ErrorSource::Downstream, ErrorType::ReadTimedout) => Broken::ClientSlow,
         (ErrorSource::Downstream, _) => Broken::Client,
         (_, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => Broken::NodeSilent,
-        (_, ErrorType::InvalidHTTPHeader) => Broken::NodeUnreadable,
+        (_, ErrorType::InvalidHTTPHeader | ErrorType::InvalidH2) => Broken::NodeUnreadable,
+        (_, kind) => match error.root_cause().downcast_ref::<h2::Error>() {
+            Some(cause) => broken_http2(cause, kind),
+            None => broken_http1(kind),
+        },
+    }
+}
+
+fn broken_http1(kind: &ErrorType) -> Broken {
+    match kind {
+        ErrorType::ConnectionClosed | ErrorType::ReadError | ErrorType::WriteError => {
+            Broken::NodeClosed
+        }
         _ => Broken::Node,
+    }
+}
+
+/// What a stream ended with. Only streams above the last one that a node says it has begun, or will,
+/// end with its GOAWAY.
+fn broken_http2(cause: &h2::Error, kind: &ErrorType) -> Broken {
+    let is_refused = cause.reason() == Some(h2::Reason::REFUSED_STREAM);
+    if cause.is_remote() && cause.is_go_away() {
+        Broken::NodeGone
+    } else if cause.is_remote() && cause.is_reset() && is_refused {
+        Broken::NodeRefused
+    } else if cause.is_io() {
+        // Pingora calls it this where the stream could not even be opened, and a failed read otherwise.
+        match kind {
+            ErrorType::H2Error => Broken::NodeGone,
+            _ => Broken::NodeClosed,
+        }
+    } else if cause.is_library() {
+        Broken::NodeUnreadable
+    } else {
+        Broken::Node
     }
 }
 
@@ -84,7 +129,11 @@ mod tests {
             up(ErrorType::InvalidHTTPHeader),
             Broken::NodeUnreadable
         ));
-        assert!(matches!(up(ErrorType::ConnectionClosed), Broken::Node));
+        assert!(matches!(
+            up(ErrorType::ConnectionClosed),
+            Broken::NodeClosed
+        ));
+        assert!(matches!(up(ErrorType::InternalError), Broken::Node));
         assert!(matches!(up(ErrorType::ReadTimedout), Broken::NodeSilent));
     }
 }

@@ -9,7 +9,9 @@ use rcgen::{
     KeyUsagePurpose, date_time_ymd,
 };
 use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
 
 /// A certificate authority that only the test that made it trusts.
@@ -169,5 +171,36 @@ impl Identity {
     #[must_use]
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
+    }
+
+    /// The same, asking every client for a certificate of this authority, and serving those too that
+    /// show none.
+    #[must_use]
+    pub fn config_asking(&self, authority: &Authority) -> Arc<ServerConfig> {
+        let provider = Arc::new(ring::default_provider());
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(authority.trust.root.clone())
+            .expect("our own authority");
+        let asks = WebPkiClientVerifier::builder_with_provider(roots.into(), Arc::clone(&provider))
+            .allow_unauthenticated()
+            .build()
+            .expect("a verifier");
+        let chain = CertificateDer::pem_slice_iter(self.cert_pem.as_bytes());
+        let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("protocol versions")
+            .with_client_cert_verifier(asks)
+            .with_single_cert(chain.map(Result::unwrap).collect(), key.expect("a key"));
+        Arc::new(config.expect("a server configuration"))
+    }
+
+    /// The same, offering these protocols by ALPN.
+    #[must_use]
+    pub fn config_offering(&self, protocols: &[&[u8]]) -> Arc<ServerConfig> {
+        let mut config = (*self.config).clone();
+        config.alpn_protocols = protocols.iter().map(|one| one.to_vec()).collect();
+        Arc::new(config)
     }
 }

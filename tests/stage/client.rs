@@ -26,6 +26,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// Whether the body came to its announced end.
     pub is_whole: bool,
+    /// The fields after it; in HTTP/2 only.
+    pub trailers: Head,
 }
 
 impl Answer {
@@ -224,6 +226,7 @@ impl Conversation {
             head,
             body,
             is_whole: read.is_ok(),
+            ..Answer::default()
         })
     }
 

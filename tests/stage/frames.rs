@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::certs::Trust;
+use rustls::{ServerConnection, StreamOwned};
+
+use crate::certs::{Identity, Trust};
 use crate::wire::Wire;
 
 /// How long it waits for the next frame.
@@ -71,6 +73,41 @@ impl Frames {
         let mut client = Self { wire };
         let _ = client.wire.flush();
         client
+    }
+
+    /// The other end: a node's, on a connection that somebody made to it, with TLS where it has an
+    /// identity to show. Whoever it is has begun as clients do, and is told that nothing is bounded.
+    #[must_use]
+    pub fn accepted(socket: TcpStream, identity: Option<&Identity>) -> Option<Self> {
+        socket.set_nodelay(true).expect("an option");
+        let wire = match identity {
+            None => Wire::Clear(socket),
+            Some(identity) => {
+                let tls = ServerConnection::new(identity.config_offering(&[b"h2"]));
+                let tls = StreamOwned::new(tls.expect("a server"), socket);
+                Wire::TlsServer(Box::new(tls))
+            }
+        };
+        let mut node = Self { wire };
+        node.wire.reads_within(PATIENCE);
+        let mut preface = [0; PREFACE.len()];
+        node.wire.read_exact(&mut preface).ok()?;
+        assert_eq!(preface, *PREFACE);
+        node.sends(SETTINGS, 0, 0, &[]);
+        Some(node)
+    }
+
+    /// Answers a stream with 200 and these bytes.
+    pub fn answers(&mut self, stream: u32, body: &[u8]) -> &mut Self {
+        self.sends(HEADERS, END_HEADERS, stream, &[0x88])
+            .sends(DATA, END_STREAM, stream, body)
+    }
+
+    /// Says that no stream above this one is begun, or will be (RFC 9113 §6.8).
+    pub fn goes_away(&mut self, last: u32) -> &mut Self {
+        let mut payload = last.to_be_bytes().to_vec();
+        payload.extend_from_slice(&[0; 4]);
+        self.sends(GOAWAY, 0, 0, &payload)
     }
 
     /// Sends the preface, and settings that are pairs of a number and a value; and that it keeps no

@@ -33,6 +33,32 @@ pub struct Stream {
     answer: ResponseFuture,
 }
 
+/// A body under way.
+pub struct Upload {
+    body: h2::SendStream<Bytes>,
+}
+
+impl Upload {
+    async fn sends(&mut self, piece: &[u8], ends: bool) -> Result<(), String> {
+        let mut piece = Bytes::copy_from_slice(piece);
+        while !piece.is_empty() {
+            self.body.reserve_capacity(piece.len());
+            let room = std::future::poll_fn(|cx| self.body.poll_capacity(cx)).await;
+            let room = room.ok_or("closed")?.map_err(|error| error.to_string())?;
+            let part = piece.split_to(room.min(piece.len()));
+            let ends = ends && piece.is_empty();
+            let sent = self.body.send_data(part, ends);
+            sent.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Gives the request up.
+    pub fn cancels(&mut self) {
+        self.body.send_reset(h2::Reason::CANCEL);
+    }
+}
+
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -178,17 +204,13 @@ impl Http2 {
                 let _ = body.flow_control().release_capacity(piece.len());
                 bytes.extend_from_slice(&piece);
             }
-            let field = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
-                (name.as_str().to_owned(), latin(value.as_bytes()))
-            };
+            let trailers = body.trailers().await?.unwrap_or_default();
             Ok(Answer {
                 status: parts.status.as_u16(),
-                head: Head {
-                    fields: parts.headers.iter().map(field).collect(),
-                    ..Head::default()
-                },
+                head: read(&parts.headers),
                 body: bytes,
                 is_whole: true,
+                trailers: read(&trailers),
                 ..Answer::default()
             })
         })
@@ -204,6 +226,66 @@ impl Http2 {
             let piece = tokio::time::timeout(wait::SOON, body.data()).await;
             let piece = piece.ok().flatten().transpose()?;
             Ok(piece.unwrap_or_default().to_vec())
+        })
+    }
+
+    /// Sends a request whose body goes on for as long as it is not ended, and waits for no answer.
+    #[must_use]
+    pub fn begins(&self, head: Head2<()>) -> (Stream, Upload) {
+        let mut sender = self.sender.clone();
+        let (answer, body) = self.runtime.block_on(async {
+            let ready = std::future::poll_fn(|cx| sender.poll_ready(cx));
+            ready.await.expect("a connection");
+            sender.send_request(head, false).expect("a stream")
+        });
+        (Stream { answer }, Upload { body })
+    }
+
+    /// Sends a piece of a body, as there is room for it.
+    ///
+    /// # Errors
+    /// The stream or the connection was reset, or there was no room in time.
+    pub fn uploads(&self, to: &mut Upload, piece: &[u8], ends: bool) -> Result<(), String> {
+        self.runtime.block_on(async {
+            let sent = tokio::time::timeout(wait::SOON, to.sends(piece, ends)).await;
+            sent.unwrap_or_else(|_| Err("no room".to_owned()))
+        })
+    }
+
+    /// Hears an answer and throws its body away, while a body is sent that goes on; how many bytes came.
+    ///
+    /// # Errors
+    /// The stream or the connection was reset, or nothing moved in time.
+    pub fn hears_while(
+        &self,
+        stream: Stream,
+        to: Upload,
+        pieces: usize,
+        piece: &[u8],
+    ) -> Result<usize, String> {
+        let (mut to, piece) = (to, piece.to_vec());
+        self.runtime.spawn(async move {
+            for at in 1..=pieces {
+                to.sends(&piece, at == pieces).await?;
+            }
+            Ok::<(), String>(())
+        });
+        self.runtime.block_on(async {
+            let mut body = stream
+                .answer
+                .await
+                .map_err(|error| error.to_string())?
+                .into_body();
+            let mut came = 0;
+            while let Some(piece) = tokio::time::timeout(wait::SOON, body.data())
+                .await
+                .map_err(|_| format!("nothing moved after {came} bytes"))?
+            {
+                let piece = piece.map_err(|error| error.to_string())?;
+                let _ = body.flow_control().release_capacity(piece.len());
+                came += piece.len();
+            }
+            Ok(came)
         })
     }
 
@@ -227,6 +309,16 @@ impl Http2 {
         let head = head(method, path);
         self.hears(self.sends(head, body))
             .unwrap_or_else(|error| panic!("no answer: {error}"))
+    }
+}
+
+fn read(fields: &http::HeaderMap) -> Head {
+    let field = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        (name.as_str().to_owned(), latin(value.as_bytes()))
+    };
+    Head {
+        fields: fields.iter().map(field).collect(),
+        ..Head::default()
     }
 }
 

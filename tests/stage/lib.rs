@@ -23,6 +23,7 @@ pub mod foreign;
 pub mod frames;
 pub mod gateway;
 pub mod http2;
+pub mod http2_node;
 pub mod inbox;
 pub mod leash;
 pub mod log;

@@ -36,7 +36,7 @@ fn never_sent() -> Failure {
 /// with none; first for a repeatable request, then for one that is not.
 #[test]
 fn the_table() {
-    use Next::{Another, Return, Stop};
+    use Next::{Again, Another, Return, Stop};
     let table = [
         (
             Try::Unsent,
@@ -49,7 +49,17 @@ fn the_table() {
             [Another, Another, Stop],
         ),
         (
+            Try::GoneAway,
+            [Another, Another, Again],
+            [Another, Another, Again],
+        ),
+        (
             Try::Unanswered(asked("a")),
+            [Another, Another, Stop],
+            [Stop, Stop, Stop],
+        ),
+        (
+            Try::Closed(asked("a")),
             [Another, Another, Stop],
             [Stop, Stop, Stop],
         ),
@@ -83,6 +93,45 @@ fn the_table() {
             );
         }
     }
+}
+
+#[test]
+fn a_node_that_goes_away_is_asked_again_once_where_there_is_no_other() {
+    use Next::{Again, Another, Stop};
+    let mut tries = tries(false);
+    let places = [Elsewhere::Nobody, Elsewhere::Free, Elsewhere::Nobody];
+    let said = places.map(|place| tries.judge(Try::GoneAway, place));
+    assert_eq!(said, [Again, Another, Stop]);
+    assert_eq!(tries.retried(), 1);
+}
+
+#[test]
+fn a_safe_request_on_a_connection_that_was_closing_is_asked_again_once() {
+    use Next::{Again, Another, Stop};
+    let (a_pool, closed) = (pool(&["a"], 1, 1), || Try::Closed(asked("a")));
+    let mut safe = Tries::new(&route(false), true, &a_pool);
+    assert_eq!(safe.judge(closed(), Elsewhere::Free), Again);
+    assert_eq!(safe.judge(closed(), Elsewhere::Free), Stop);
+    assert_eq!(
+        safe.last_word(never_sent()),
+        Failure::OutcomeUnknown(asked("a"))
+    );
+    let mut unsafe_one = Tries::new(&route(false), false, &a_pool);
+    assert_eq!(unsafe_one.judge(closed(), Elsewhere::Free), Stop);
+
+    // Another node goes first, where that may be; a route with a table of its own has no more.
+    let mut repeatable = pool(&["a"], 1, 1);
+    repeatable.retry_on.repeatable = true;
+    let mut elsewhere = Tries::new(&route(false), true, &repeatable);
+    assert_eq!(elsewhere.judge(closed(), Elsewhere::Free), Another);
+    assert_eq!(elsewhere.judge(closed(), Elsewhere::Nobody), Again);
+    let mut by_route = Tries::new(&route(true), true, &a_pool);
+    assert_eq!(by_route.judge(closed(), Elsewhere::Nobody), Stop);
+
+    let mut one_try = pool(&["a"], 1, 1);
+    one_try.retries = 0;
+    let mut once = Tries::new(&route(false), true, &one_try);
+    assert_eq!(once.judge(closed(), Elsewhere::Free), Stop);
 }
 
 #[test]

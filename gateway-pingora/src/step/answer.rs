@@ -14,7 +14,7 @@ use pingora_proxy::{FailToProxy, Session};
 use crate::clock;
 use crate::compress;
 use crate::ctx::Ctx;
-use crate::fields::{accepts_html, answer_head, carried};
+use crate::fields::{accepts_html, answer_head, carried, is_about_the_client};
 use crate::ids::REQUEST_ID;
 use crate::made::Made;
 
@@ -70,15 +70,34 @@ fn set_framing(session: &mut Session, node: &ResponseHeader, fields: &mut Header
     if node.status == StatusCode::NO_CONTENT {
         return;
     }
-    if node.headers.contains_key(TRANSFER_ENCODING) {
+    let is_told_by_frames = node.version == Version::HTTP_2;
+    let length = node.headers.get(CONTENT_LENGTH);
+    if node.headers.contains_key(TRANSFER_ENCODING) || (is_told_by_frames && length.is_none()) {
         if session.req_header().version == Version::HTTP_10 {
             session.set_keepalive(None);
         } else {
             fields.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
         }
-    } else if let Some(length) = node.headers.get(CONTENT_LENGTH) {
+    } else if let Some(length) = length {
         fields.insert(CONTENT_LENGTH, length.clone());
     }
+}
+
+/// Reduces the fields after an answer to what may cross: to what may before it, without what would say
+/// something about the message or whom it is for (RFC 9110 §6.5.1).
+///
+/// # Errors
+/// A step that has not run, which is a fault of ours.
+pub(crate) fn trailers(fields: &mut HeaderMap, ctx: &Ctx) -> Result<()> {
+    let listed = ctx.admitted()?.site.response_fields.as_deref();
+    let mut crossing = HeaderMap::new();
+    for (name, value) in carried(fields, listed) {
+        if *name != CONTENT_LENGTH && !is_about_the_client(name.as_str().as_bytes()) {
+            crossing.append(name.clone(), value.clone());
+        }
+    }
+    *fields = crossing;
+    Ok(())
 }
 
 /// A piece of the answer: the node is not silent.

@@ -15,7 +15,7 @@ use pingora_proxy::Session;
 
 use crate::clock;
 use crate::ctx::{AskedSoFar, Attempt, Ctx, Reached, Routed};
-use crate::peer;
+use crate::peer::{self, Carries};
 
 /// Takes a slot for the first try, waiting for one if need be.
 ///
@@ -44,6 +44,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
         passed_over: Vec::new(),
         is_last_on_connection: false,
         asks_for: None,
+        connection: None,
         outcome: Outcome::Abandoned,
     });
     Ok(())
@@ -92,7 +93,11 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
             },
         );
     };
-    let mut peer = peer::build(&routed.pool, node, address, timeout);
+    let carries = match routed.protocols {
+        Some(_) => Carries::Tunnel,
+        None => Carries::Requests,
+    };
+    let mut peer = peer::build(&routed.pool, node, address, timeout, carries);
     let left = routed.budget.remaining(now).unwrap_or_default();
     if let (Some(admitted), Body::Buffer(_)) = (&ctx.admitted, routed.body) {
         // For a body that is passed on the time begins when it has been: see `send`.

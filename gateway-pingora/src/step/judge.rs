@@ -1,8 +1,8 @@
 //! Step 7: how did the try go? What it says about the node goes to the pool; whether another node is
 //! asked is decided by [`retry`](gateway_core::retry); Pingora's own opinion is never asked.
 
-use gateway_core::failure::{Failure, RetryAfter};
-use gateway_core::retry::{Elsewhere, Next, Try};
+use gateway_core::failure::{Failure, RetryAfter, Unsent};
+use gateway_core::retry::{Next, Try};
 use gateway_core::tally::Outcome;
 use http::HeaderValue;
 use http::StatusCode;
@@ -14,15 +14,24 @@ use crate::clock;
 use crate::ctx::{Attempt, Ctx, Reached, Routed};
 use crate::translate::{self, Broken};
 
+/// What is known about a connection that broke.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Connection {
+    /// Whether it had carried requests before this one.
+    pub(crate) was_used_before: bool,
+    /// Whether everything that was read of the body could be sent once more.
+    pub(crate) may_replay: bool,
+}
+
 /// No connection came about; nothing was written.
 pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
     error.set_retry(false);
     let (Some(routed), Some(mut attempt)) = (&ctx.routed, ctx.attempt.take()) else {
         return error;
     };
-    let now = clock::now();
     let cause = translate::not_connected(&error);
     // A connect that the budget cut short says nothing about the node.
+    let now = clock::now();
     let failure = if routed.budget.remaining(now).is_none() {
         Failure::BudgetSpentBefore {
             budget: routed.budget.length(),
@@ -35,23 +44,24 @@ pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> 
         error.set_retry(true);
         return error;
     } else {
-        let moves = routed.pool.state.exchange_failed(&attempt.slot, now);
-        routed.pool.report(&moves);
         Failure::NeverSent {
             asked: attempt.asked(),
             cause,
         }
     };
-    end(attempt, Try::Unsent, failure, error, ctx)
+    let how = match translate::took_no_stream(&error) {
+        true => Try::GoneAway,
+        false => Try::Unsent,
+    };
+    end(attempt, how, failure, error, ctx)
 }
 
 /// The connection was made, and broke.
-pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
+pub(crate) fn broken(mut error: Box<Error>, on: &Connection, ctx: &mut Ctx) -> Box<Error> {
     error.set_retry(false);
     let (Some(routed), Some(mut attempt)) = (&ctx.routed, ctx.attempt.take()) else {
         return error;
     };
-    let now = clock::now();
     let (how, failure) = match attempt.reached {
         Reached::Busy => {
             // `head` has decided.
@@ -74,16 +84,21 @@ pub(crate) fn broken(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
                 because: error.to_string(),
             },
         ),
-        Reached::Sent => unanswered(&error, &attempt, routed, ctx),
+        Reached::Sent => unanswered(&error, on, &attempt, routed, ctx),
     };
-    if matches!(failure, Failure::OutcomeUnknown(_)) {
-        if let Some(address) = attempt.dialled {
-            attempt.slot.node().address_failed(address, now);
-        }
-        let moves = routed.pool.state.exchange_failed(&attempt.slot, now);
-        routed.pool.report(&moves);
-    }
+    // What is gone for good cannot be sent again: the try ends the request, whatever it came to.
+    let how = if on.may_replay { how } else { Try::Answered };
     end(attempt, how, failure, error, ctx)
+}
+
+/// Whether a connection of HTTP/2 is to carry no further request: it has carried its number, or the
+/// node was silent on it for so long that nobody knows whether it is still there.
+pub(crate) fn ends_connection(error: Option<&Error>, ctx: &Ctx) -> bool {
+    let is_silence = |error| matches!(translate::broken(error), Broken::NodeSilent) || is_past(ctx);
+    ctx.attempt
+        .as_ref()
+        .is_some_and(|attempt| attempt.is_last_on_connection)
+        || error.is_some_and(is_silence)
 }
 
 /// The head of an answer. A busy one may be left for another node.
@@ -141,24 +156,48 @@ fn end(
     ctx: &mut Ctx,
 ) -> Box<Error> {
     attempt.outcome = outcome(&how, &failure);
-    drop(attempt);
     let Some(routed) = &mut ctx.routed else {
         return error;
     };
     let now = clock::now();
-    let has_time = routed.budget.remaining(now).is_some();
-    let elsewhere = match has_time {
-        true => routed.pool.state.elsewhere(&ctx.asked.hints, now),
-        false => Elsewhere::Nobody,
+    let next = match routed.budget.remaining(now) {
+        Some(_) => {
+            let elsewhere = routed.pool.state.elsewhere(&ctx.asked.hints, now);
+            routed.tries.judge(how, elsewhere)
+        }
+        None => Next::Stop,
     };
-    error.set_retry(routed.tries.judge(how, elsewhere) == Next::Another);
+    error.set_retry(matches!(next, Next::Again | Next::Another));
+    if next == Next::Again {
+        // The same node keeps the slot and is dialled again; nothing is held against it.
+        attempt.reached = Reached::Nothing;
+        ctx.attempt = Some(attempt);
+        return error;
+    }
+    if is_held_against_the_node(&failure) {
+        if let (Failure::OutcomeUnknown(_), Some(address)) = (&failure, attempt.dialled) {
+            attempt.slot.node().address_failed(address, now);
+        }
+        let moves = routed.pool.state.exchange_failed(&attempt.slot, now);
+        routed.pool.report(&moves);
+    }
+    drop(attempt);
     ctx.failure = Some(failure);
     error
 }
 
+/// Whether it was the transport that failed. A stream that a node would not begin is a word of it like
+/// any answer.
+fn is_held_against_the_node(failure: &Failure) -> bool {
+    match failure {
+        Failure::NeverSent { cause, .. } => *cause != Unsent::Refused,
+        failure => matches!(failure, Failure::OutcomeUnknown(_)),
+    }
+}
+
 /// What a try came to that ended with this failure.
 fn outcome(how: &Try, failure: &Failure) -> Outcome {
-    if matches!(how, Try::Unsent) {
+    if matches!(how, Try::Unsent | Try::Refused | Try::GoneAway) {
         Outcome::Unsent
     } else if matches!(failure, Failure::AnswerLost(_) | Failure::AnswerStalled(..)) {
         Outcome::Lost
@@ -229,7 +268,18 @@ fn busy(response: &ResponseHeader) -> Option<RetryAfter> {
 }
 
 /// The answer had not begun.
-fn unanswered(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> (Try, Failure) {
+fn unanswered(
+    error: &Error,
+    on: &Connection,
+    attempt: &Attempt,
+    routed: &Routed,
+    ctx: &Ctx,
+) -> (Try, Failure) {
+    let asked = attempt.asked();
+    let refused = || Failure::NeverSent {
+        asked: attempt.asked(),
+        cause: Unsent::Refused,
+    };
     let spent = || Failure::BudgetSpent {
         asked: attempt.asked(),
         budget: routed.budget.length(),
@@ -245,9 +295,14 @@ fn unanswered(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> (
         Broken::Client => (Try::Answered, Failure::ClientGone),
         Broken::NodeSilent => (Try::Answered, spent()),
         Broken::NodeUnreadable => (Try::Answered, Failure::Unreadable(attempt.asked())),
-        Broken::Node => (
-            Try::Unanswered(attempt.asked()),
-            Failure::OutcomeUnknown(attempt.asked()),
+        Broken::NodeGone => (Try::GoneAway, refused()),
+        Broken::NodeRefused => (Try::Refused, refused()),
+        Broken::NodeClosed if on.was_used_before => {
+            (Try::Closed(asked.clone()), Failure::OutcomeUnknown(asked))
+        }
+        Broken::Node | Broken::NodeClosed => (
+            Try::Unanswered(asked.clone()),
+            Failure::OutcomeUnknown(asked),
         ),
     }
 }
@@ -261,7 +316,11 @@ fn lost(error: &Error, attempt: &Attempt, routed: &Routed, ctx: &Ctx) -> Failure
         Broken::Client if is_past(ctx) => stalled(),
         Broken::Client | Broken::ClientSlow => Failure::ClientGone,
         Broken::NodeSilent => stalled(),
-        Broken::Node | Broken::NodeUnreadable => Failure::AnswerLost(attempt.asked()),
+        Broken::Node
+        | Broken::NodeClosed
+        | Broken::NodeGone
+        | Broken::NodeRefused
+        | Broken::NodeUnreadable => Failure::AnswerLost(attempt.asked()),
     }
 }
 

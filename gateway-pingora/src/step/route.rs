@@ -14,13 +14,13 @@ use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
 use gateway_core::retry::Tries;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
 use crate::affinity;
 use crate::ctx::{Admitted, Ctx, Routed};
-use crate::fields::authority;
+use crate::fields::{asked_to_upgrade, authority};
 use crate::folder::Folder;
 use crate::made::Made;
 use crate::pools::LivePool;
@@ -108,7 +108,10 @@ fn routed(
     let is_safe = is_safe(&request.method, &request.headers, route);
     Routed {
         tries: Tries::new(route, is_safe, &pool.pool),
-        upgrade: route.upgrade,
+        // RFC 9110 §7.8: what is asked for in HTTP/1.0 is ignored.
+        protocols: (route.upgrade && request.version == Version::HTTP_11)
+            .then(|| asked_to_upgrade(&request.headers))
+            .flatten(),
         body: route.body,
         // Counted from the head for a body that is passed on; `body` starts it again otherwise.
         budget: Budget::new(

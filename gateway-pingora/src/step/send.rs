@@ -10,7 +10,7 @@ use gateway_config::model::{Body, ForwardedFor, HostSent, NodeHost};
 use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderName, HeaderValue,
+    CONNECTION, CONTENT_LENGTH, COOKIE, FORWARDED, HOST, HeaderName, HeaderValue, TE,
     TRANSFER_ENCODING, UPGRADE, VIA,
 };
 use http::{HeaderMap, Method, Uri, Version};
@@ -21,7 +21,9 @@ use pingora_proxy::Session;
 use crate::clock;
 use crate::connections_out::{ConnectionsOut, Found};
 use crate::ctx::{Admitted, Attempt, Ctx, Reached, Routed};
-use crate::fields::{Nominated, authority, carried, is_about_the_client, is_spelled};
+use crate::fields::{
+    all_lines, authority, carried, is_about_the_client, is_spelled, takes_trailers,
+};
 use crate::ids::REQUEST_ID;
 
 /// What is set besides where all fields travel.
@@ -48,6 +50,7 @@ pub(crate) fn take(out: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx
     match found {
         Found::Open(count) => {
             attempt.is_last_on_connection = count >= routed.pool.pool.keep_requests;
+            attempt.connection = Some(fd);
             Ok(())
         }
         Found::Ended => {
@@ -65,7 +68,13 @@ pub(crate) fn take(out: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx
 ///
 /// # Errors
 /// Only when a value we made is no field value, which is a fault of ours.
-pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut Ctx) -> Result<()> {
+pub(crate) fn run(
+    out: &ConnectionsOut,
+    session: &mut Session,
+    request: &mut RequestHeader,
+    ctx: &mut Ctx,
+) -> Result<()> {
+    let version = node_version(out, request, ctx.attempt.as_ref());
     let (admitted, routed) = (ctx.admitted()?, ctx.routed()?);
     let client = session.req_header();
     let mut fields = HeaderMap::with_capacity(16);
@@ -88,7 +97,11 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     join_cookies(client, &mut fields);
     let buffered = ctx.body.as_ref().map(|body| body.bytes.len());
     set_framing(client, buffered, routed, &mut fields);
-    set_connection(client, ctx.attempt.as_ref(), routed, &mut fields);
+    if version == Version::HTTP_2 {
+        set_for_http2(client, &mut fields);
+    } else {
+        set_connection(ctx.attempt.as_ref(), routed, &mut fields);
+    }
     set_forwarding(client, admitted, &mut fields)?;
     admitted.site.request_edits.change(&mut fields);
     let asks_for = fields.get(UPGRADE).cloned();
@@ -96,14 +109,34 @@ pub(crate) fn run(session: &mut Session, request: &mut RequestHeader, ctx: &mut 
     let (mut parts, ()) = http::Request::new(()).into_parts();
     parts.method = client.method.clone();
     parts.uri = Uri::try_from(routed.path_and_query.as_str()).or_err(FAULT, "the target")?;
-    parts.version = Version::HTTP_11;
+    parts.version = version;
     parts.headers = fields;
     *request = parts.into();
     if let Some(attempt) = &mut ctx.attempt {
         attempt.reached = Reached::Sent;
         attempt.asks_for = asks_for;
     }
+    let is_passed_on = ctx.body.is_none();
+    if is_passed_on && version == Version::HTTP_2 && session.is_body_empty() {
+        // It ends with its head, and `body` is not asked.
+        begin_to_wait(ctx);
+    }
     Ok(())
+}
+
+/// What the node speaks: Pingora has turned the head into that version before it asks.
+fn node_version(
+    out: &ConnectionsOut,
+    request: &RequestHeader,
+    attempt: Option<&Attempt>,
+) -> Version {
+    if request.version != Version::HTTP_2 {
+        return Version::HTTP_11;
+    }
+    if let Some(fd) = attempt.and_then(|attempt| attempt.connection) {
+        out.speaks_http2(fd);
+    }
+    Version::HTTP_2
 }
 
 /// Supplies a body that was read whole, on each try, in one piece; counts one that is passed on.
@@ -242,43 +275,22 @@ fn takes_content(method: &Method) -> bool {
     [Method::POST, Method::PUT, Method::PATCH].contains(method)
 }
 
-fn set_connection(
-    client: &RequestHeader,
-    attempt: Option<&Attempt>,
-    routed: &Routed,
-    fields: &mut HeaderMap,
-) {
-    // RFC 9110 §7.8: what is asked for in HTTP/1.0 is ignored.
-    let may_upgrade = routed.upgrade && client.version == Version::HTTP_11;
-    let protocols = asked_to_upgrade(&client.headers).filter(|_| may_upgrade);
-    if let Some(protocols) = protocols {
-        fields.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
-        fields.insert(UPGRADE, protocols);
-    } else if attempt.is_some_and(|attempt| attempt.is_last_on_connection) {
-        fields.insert(CONNECTION, HeaderValue::from_static("close"));
+/// RFC 9113 §8.2.2: no field of one connection only, and of `TE` no other word. That a client takes
+/// trailers is passed on: they arrive.
+fn set_for_http2(client: &RequestHeader, fields: &mut HeaderMap) {
+    fields.remove(TRANSFER_ENCODING);
+    if takes_trailers(&client.headers) {
+        fields.insert(TE, HeaderValue::from_static("trailers"));
     }
 }
 
-/// The protocols that a client asks to change to. RFC 9110 §7.8: what `Connection` does not name is
-/// ignored. HTTP itself, in clear or within TLS, is none to change to: its requests would pass no rule
-/// (RFC 9113 §3.1 has done away with `h2c`).
-pub(crate) fn asked_to_upgrade(fields: &HeaderMap) -> Option<HeaderValue> {
-    let all = all_lines(fields, &UPGRADE)?;
-    if !Nominated::of(fields).names(&UPGRADE) {
-        return None;
+fn set_connection(attempt: Option<&Attempt>, routed: &Routed, fields: &mut HeaderMap) {
+    if let Some(protocols) = &routed.protocols {
+        fields.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        fields.insert(UPGRADE, protocols.clone());
+    } else if attempt.is_some_and(|attempt| attempt.is_last_on_connection) {
+        fields.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    let is_other = |protocol: &&[u8]| {
-        let name = protocol
-            .split(|byte| *byte == b'/')
-            .next()
-            .unwrap_or_default();
-        let http: [&[u8]; 5] = [b"h2", b"h2c", b"h3", b"http", b"tls"];
-        !name.is_empty() && !http.iter().any(|one| name.eq_ignore_ascii_case(one))
-    };
-    let protocols = all.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-    let others: Vec<&[u8]> = protocols.filter(is_other).collect();
-    let line = Some(others.join(&b", "[..])).filter(|line| !line.is_empty());
-    line.and_then(|line| HeaderValue::from_bytes(&line).ok())
 }
 
 fn set_forwarding(
@@ -370,11 +382,4 @@ fn after_all_lines(fields: &HeaderMap, name: &HeaderName, last: &[u8]) -> Result
         None => last.to_vec(),
     };
     HeaderValue::from_bytes(&all).or_err(FAULT, "what was forwarded")
-}
-
-/// RFC 9110 §5.3: the lines of a list as one, in order; `None` where nothing is said.
-fn all_lines(fields: &HeaderMap, name: &HeaderName) -> Option<Vec<u8>> {
-    let lines = fields.get_all(name).iter().map(HeaderValue::as_bytes);
-    let said: Vec<&[u8]> = lines.filter(|line| !line.is_empty()).collect();
-    (!said.is_empty()).then(|| said.join(&b", "[..]))
 }

@@ -125,6 +125,11 @@ impl Refused {
                 Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string())
             }
             Fault::Draining => return Self::Draining,
+            Fault::NodeName { pool, .. } => {
+                let found = Diagnostic::error(codes::BAD_NAME, fault.to_string());
+                let found = found.help("give the node a `tls_name`, or its pool a `tls.name`");
+                asked_for_at(found, &["pools", pool, "nodes"], loaded, sources)
+            }
             Fault::NotServed { .. } => Diagnostic::error(codes::NOT_SERVED, fault.to_string()),
             Fault::Metric(_) | Fault::Unknown { .. } | Fault::Worker(_) => {
                 return Self::Fault(fault);

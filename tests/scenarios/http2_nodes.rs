@@ -1,0 +1,422 @@
+//! Nodes that are spoken to in HTTP/2: what they are sent, what comes back, what breaks.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use gateway_tests::certs::{Authority, Identity};
+use gateway_tests::frames::{DATA, END_STREAM, Frames, HEADERS, RST_STREAM, frame};
+use gateway_tests::gateway::Door;
+use gateway_tests::http2::{Http2, head};
+use gateway_tests::http2_node::Http2Node;
+use gateway_tests::message::Request;
+use gateway_tests::scratch::Scratch;
+use gateway_tests::wait;
+
+/// An edge before these nodes, called `a` and `b`, all spoken to in HTTP/2.
+fn edge(nodes: &[SocketAddr], route: &str, pool: &str) -> Door {
+    Door::configured(&text("", nodes, route, pool))
+}
+
+/// The same over TLS with clients, and one of them.
+fn edge_over_tls(nodes: &[SocketAddr], route: &str, pool: &str) -> (Door, Http2) {
+    let authority = Authority::new();
+    let text = text("tls = \"door\"\n", nodes, route, pool);
+    let text = format!("{text}[tls.door]\nchain = \"t.pem\"\nkey = \"t.key\"\n");
+    let identity = authority.signs(&["door.test"]);
+    let door = Door::configured_over_tls(&text, &authority, &identity);
+    let client = Http2::open(door.addr(), &authority.trust(), "door.test");
+    (door, client)
+}
+
+fn text(listener: &str, nodes: &[SocketAddr], route: &str, pool: &str) -> String {
+    let names = ["a", "b"].into_iter().zip(nodes);
+    let nodes: Vec<String> = names
+        .map(|(name, addr)| format!("{{ name = \"{name}\", addr = \"{addr}\" }}"))
+        .collect();
+    let nodes = nodes.join(", ");
+    format!(
+        "workers = 1\n\
+         [listeners.edge]\nbind = \"127.0.0.1:0\"\n{listener}\
+         [sites.shop]\nlistener = \"edge\"\n\
+         [sites.shop.routes.all]\npath = \"/\"\npool = \"shop\"\n{route}\
+         [pools.shop]\nhttp2 = true\nnodes = [{nodes}]\n{pool}"
+    )
+}
+
+/// TLS for a pool whose nodes this authority vouches for.
+fn trusting(authority: &Authority) -> (Scratch, String) {
+    let scratch = Scratch::new();
+    let ca = scratch.file("ca.pem", authority.pem());
+    let tls = format!("tls = {{ ca = \"{}\" }}\n", ca.display());
+    (scratch, tls)
+}
+
+/// A node that is played frame by frame, a script for each connection, which is told its number.
+fn plays(script: impl Fn(usize, Frames) + Send + Sync + 'static) -> SocketAddr {
+    plays_as(None, script)
+}
+
+/// The same, with TLS where it has an identity to show.
+fn plays_as(
+    identity: Option<Identity>,
+    script: impl Fn(usize, Frames) + Send + Sync + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    let played = Arc::new((identity, script));
+    thread::spawn(move || {
+        for (number, socket) in listener.incoming().flatten().enumerate() {
+            let played = Arc::clone(&played);
+            thread::spawn(move || {
+                let frames = Frames::accepted(socket, played.0.as_ref());
+                frames.map(|frames| played.1(number + 1, frames))
+            });
+        }
+    });
+    addr
+}
+
+/// Reads up to the end of the next request; its stream.
+fn request(frames: &mut Frames) -> Option<u32> {
+    let is_last = |one: &gateway_tests::frames::Frame| {
+        matches!(one.kind, HEADERS | DATA) && one.flags & END_STREAM != 0
+    };
+    frames.hears_one(is_last).map(|frame| frame.stream)
+}
+
+#[test]
+fn requests_share_one_connection_and_are_what_http2_has() {
+    let node = Http2Node::clear();
+    let door = edge(&[node.addr()], "", "");
+    door.get("/first").is(200);
+    let clients: Vec<_> = (0..20)
+        .map(|_| {
+            let mut client = door.connect();
+            client.sends(
+                &Request::get("/held")
+                    .field("Connection", "keep-alive, X-Own")
+                    .field("X-Own", "1"),
+            );
+            client
+        })
+        .collect();
+    wait::until("all of them held", wait::SOON, || {
+        node.seen_at("/held").len() == 20
+    });
+    node.lets_go();
+    for mut client in clients {
+        assert_eq!(client.hears().is(200).text(), "hello");
+    }
+
+    assert_eq!(node.connections(), 1);
+    let seen = &node.seen_at("/held")[0];
+    assert_eq!(seen.head.first(":scheme"), Some("http"));
+    assert_eq!(seen.head.first(":authority"), Some("door.test"));
+    for gone in ["connection", "host", "transfer-encoding", "x-own", "te"] {
+        assert_eq!(seen.head.first(gone), None, "{gone}");
+    }
+    assert_eq!(seen.head.first("x-forwarded-for"), Some("127.0.0.1"));
+}
+
+#[test]
+fn a_body_read_whole_and_one_passed_on_arrive_in_order_and_once() {
+    let bodies = ["", "body = { buffer = \"8 MiB\" }\n"];
+    for route in bodies {
+        let node = Http2Node::clear();
+        let door = edge(&[node.addr()], route, "");
+        let body: String = (0..1_000_000_u32)
+            .map(|n| char::from(b'a' + (n % 26) as u8))
+            .collect();
+
+        door.post("/anything", &body).is(200);
+        door.post("/anything", "").is(200);
+        let mut client = door.connect();
+        let chunked = "POST /chunked HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\
+                       3\r\nabc\r\n0\r\n\r\n";
+        client.says(chunked);
+        client.hears().is(200);
+
+        let seen = node.seen();
+        assert!(seen[0].body == body.as_bytes(), "{route}");
+        assert_eq!(seen[0].head.first("content-length"), Some("1000000"));
+        assert_eq!((&*seen[1].body, &*seen[2].body), (&b""[..], &b"abc"[..]));
+    }
+}
+
+#[test]
+fn over_tls_http2_is_agreed_on_and_a_client_of_http_1_0_is_told_by_the_end() {
+    let authority = Authority::new();
+    let node = Http2Node::over_tls(&authority.signs(&["a"]));
+    let (_scratch, tls) = trusting(&authority);
+    let door = edge(&[node.addr()], "", &tls);
+
+    let mut client = door.connect();
+    client.says("GET /bare HTTP/1.0\r\nHost: a\r\n\r\n");
+    let answer = client.hears();
+
+    assert_eq!(answer.is(200).text(), "hello");
+    assert_eq!(answer.field("transfer-encoding"), None);
+    assert_eq!(node.seen()[0].head.first(":scheme"), Some("https"));
+    let answer = door.get("/bare");
+    assert_eq!(answer.is(200).text(), "hello");
+    assert_eq!(answer.field("transfer-encoding"), Some("chunked"));
+}
+
+#[test]
+fn trailers_reach_the_client_without_those_that_say_who_it_is() {
+    let node = Http2Node::clear();
+    let (_door, client) = edge_over_tls(&[node.addr()], "", "");
+    let mut asked = head("POST", "/echo");
+    asked
+        .headers_mut()
+        .insert("te", "trailers".parse().unwrap());
+
+    let answer = client.hears(client.sends(asked, b"said")).unwrap();
+
+    assert_eq!(answer.is(200).text(), "said");
+    let trailers: Vec<(&str, &str)> = answer
+        .trailers
+        .fields
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    assert_eq!(trailers, [("x-end", "yes")]);
+    assert_eq!(node.seen()[0].head.first("te"), Some("trailers"));
+
+    let only = client.asks("POST", "/only", b"");
+    assert_eq!(only.is(200).field("grpc-status"), Some("7"));
+}
+
+#[test]
+fn a_stream_that_was_refused_is_asked_of_another_node_with_its_body() {
+    let refusing = plays(|_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            frames.sends(RST_STREAM, 0, stream, &[0, 0, 0, 7]);
+        }
+    });
+    for route in ["", "body = { buffer = \"1 MiB\" }\n"] {
+        let node = Http2Node::clear();
+        let door = edge(&[refusing, node.addr()], route, "");
+        for number in 0..6 {
+            door.post("/x", &format!("write {number}")).is(200);
+        }
+        let bodies: Vec<Vec<u8>> = node.seen().into_iter().map(|seen| seen.body).collect();
+        let all: Vec<Vec<u8>> = (0..6).map(|n| format!("write {n}").into_bytes()).collect();
+        assert_eq!(bodies, all, "{route}");
+    }
+}
+
+#[test]
+fn a_node_that_refuses_every_stream_and_is_alone_was_sent_nothing() {
+    let node = plays(|_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            frames.sends(RST_STREAM, 0, stream, &[0, 0, 0, 7]);
+        }
+    });
+    let door = edge(&[node], "", "");
+    let answer = door.post("/x", "y");
+    answer.is(502);
+    assert_eq!(answer.field("x-gateway-outcome"), Some("not-sent"));
+}
+
+#[test]
+fn what_a_node_never_began_when_it_went_away_is_asked_of_it_again() {
+    let node = plays(|_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            // Every second one comes too late.
+            if stream % 4 == 3 {
+                frames.goes_away(stream - 2);
+                return;
+            }
+            frames.answers(stream, b"done");
+        }
+    });
+    let door = edge(&[node], "", "retry = { attempts = 0 }\n");
+    for number in 0..10 {
+        door.post("/x", &format!("write {number}")).is(200);
+    }
+}
+
+#[test]
+fn what_a_node_may_have_begun_when_it_went_away_is_never_sent_again() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&seen);
+    let node = plays(move |_, mut frames| {
+        let Some(stream) = request(&mut frames) else {
+            return;
+        };
+        counts.fetch_add(1, Ordering::SeqCst);
+        frames.goes_away(stream);
+    });
+    let door = edge(&[node, node], "", "");
+    let answer = door.post("/x", "y");
+    answer.is(502);
+    assert_eq!(answer.field("x-gateway-outcome"), Some("unknown"));
+    assert_eq!(seen.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_stream_that_failed_may_have_been_carried_out() {
+    let (one, other) = (Http2Node::clear(), Http2Node::clear());
+    let door = edge(&[one.addr(), other.addr()], "", "");
+    let answer = door.post("/broken", "y");
+    answer.is(502);
+    assert_eq!(answer.field("x-gateway-outcome"), Some("unknown"));
+    assert_eq!(one.seen().len() + other.seen().len(), 1);
+}
+
+#[test]
+fn a_node_that_turns_to_garbage_is_unreadable_and_spoken_to_in_http2_again() {
+    let authority = Authority::new();
+    let node = plays_as(Some(authority.signs(&["a"])), |number, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            if number == 1 {
+                frames.says(&frame(HEADERS, 4, stream, &[0xff; 32]));
+            } else {
+                frames.answers(stream, b"sane");
+            }
+        }
+    });
+    let (_scratch, tls) = trusting(&authority);
+    let door = edge(&[node], "", &tls);
+    let answer = door.post("/x", "y");
+    assert!(
+        answer.is(502).text().contains("cannot be read"),
+        "{}",
+        answer.text()
+    );
+    assert_eq!(door.post("/x", "y").is(200).text(), "sane");
+}
+
+#[test]
+fn a_node_that_answers_in_another_protocol_is_unreadable() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+            thread::spawn(move || std::io::copy(&mut socket, &mut std::io::sink()));
+        }
+    });
+    let door = edge(&[addr], "", "");
+    let answer = door.post("/x", "y");
+    assert!(
+        answer.is(502).text().contains("cannot be read"),
+        "{}",
+        answer.text()
+    );
+}
+
+#[test]
+fn a_node_that_is_silent_is_given_up_and_its_connection_is_not_used_again() {
+    let node = plays(|number, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            if number > 1 {
+                frames.answers(stream, b"awake");
+            }
+        }
+    });
+    let door = edge(&[node], "", "timeouts = { response = \"300ms\" }\n");
+    door.get("/x").is(504);
+    assert_eq!(door.get("/x").is(200).text(), "awake");
+}
+
+#[test]
+fn a_client_that_takes_nothing_keeps_nobody_else_on_its_connection_from_an_answer() {
+    let node = Http2Node::clear();
+    let door = edge(&[node.addr()], "", "");
+    door.get("/first").is(200);
+    let slow: Vec<_> = (0..4)
+        .map(|_| {
+            let mut client = door.connect();
+            client.shrinks_its_window();
+            client.sends(&Request::get("/large"));
+            client
+        })
+        .collect();
+    wait::until("all under way", wait::SOON, || {
+        node.seen_at("/large").len() == 4
+    });
+
+    for _ in 0..20 {
+        assert_eq!(door.get("/bare").is(200).text(), "hello");
+    }
+
+    assert_eq!(node.connections(), 1);
+    drop(slow);
+}
+
+#[test]
+fn both_ways_move_at_once_when_a_node_answers_more_than_it_was_asked() {
+    let node = Http2Node::clear();
+    let (_door, client) = edge_over_tls(&[node.addr()], "", "");
+    let (stream, upload) = client.begins(head("POST", "/amplify"));
+    let came = client.hears_while(stream, upload, 16, &[b'x'; 16 * 1024]);
+    assert_eq!(came, Ok(16 * 16 * 1024 * 100));
+}
+
+#[test]
+fn an_answer_that_comes_before_the_body_is_through_is_the_clients() {
+    let body = "x".repeat(3_000_000);
+    for route in ["", "body = { buffer = \"8 MiB\" }\n"] {
+        let node = Http2Node::clear();
+        let door = edge(&[node.addr()], route, "");
+        let answer = door.post("/early", &body);
+        assert_eq!(answer.is(413).text(), "large", "{route}");
+    }
+}
+
+#[test]
+fn a_client_that_gives_up_is_seen_to_by_the_node() {
+    let node = Http2Node::clear();
+    let (_door, client) = edge_over_tls(&[node.addr()], "", "");
+    let (_stream, mut upload) = client.begins(head("POST", "/held"));
+    client.uploads(&mut upload, b"a piece", false).unwrap();
+    wait::until("asked", wait::SOON, || node.seen_at("/held").len() == 1);
+
+    upload.cancels();
+
+    wait::until("the node knows", wait::SOON, || {
+        node.seen_at("/held")[0].reset == Some(8)
+    });
+    assert_eq!(client.asks("GET", "/still", b"").is(200).text(), "hello");
+    assert_eq!(node.connections(), 1);
+}
+
+#[test]
+fn pieces_of_an_answer_are_never_kept_back() {
+    let node = Http2Node::clear();
+    let (_door, client) = edge_over_tls(&[node.addr()], "", "");
+    let stream = client.sends(head("GET", "/tick"), b"");
+    assert_eq!(client.hears_first_piece(stream).unwrap(), b"tick");
+}
+
+#[test]
+fn a_connection_carries_no_more_requests_than_it_may() {
+    let node = Http2Node::clear();
+    let door = edge(&[node.addr()], "", "keep_requests = 3\n");
+    for _ in 0..10 {
+        door.get("/x").is(200);
+    }
+    let connections: Vec<usize> = node.seen().iter().map(|seen| seen.connection).collect();
+    assert_eq!(connections, [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]);
+}
+
+#[test]
+fn a_connection_that_rests_too_long_is_closed() {
+    let (sender, closed) = std::sync::mpsc::channel();
+    let sender = std::sync::Mutex::new(sender);
+    let node = plays(move |_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            frames.answers(stream, b"done");
+        }
+        let _ = sender.lock().unwrap().send(());
+    });
+    let door = edge(&[node], "", "keep_idle = \"200ms\"\n");
+    door.get("/x").is(200);
+    closed.recv_timeout(Duration::from_secs(5)).unwrap();
+}
