@@ -29,12 +29,17 @@ fn refused() -> Vec<(Case, Verdict)> {
         let code = if is_refused { 1 } else { 0 };
         assert_eq!(checked.status.code(), Some(code), "{}", case.name);
         is_refused.then(|| {
-            let lines = first_lines(&case, &scratch);
-            let drawn = checked.stderr;
+            let lines = placeless(&first_lines(&case, &scratch), &scratch);
+            let drawn = placeless(&checked.stderr, &scratch);
             (case, Verdict { drawn, lines })
         })
     })
     .collect()
+}
+
+/// What is said of files, whatever directory they would be in.
+fn placeless(said: &str, scratch: &Scratch) -> String {
+    said.replace(&*scratch.path().to_string_lossy(), "…")
 }
 
 /// What the log says, made from what programs are told.
@@ -75,7 +80,7 @@ fn what_check_refuses_is_refused_at_start_with_the_same_words() {
         // A start has a log as well.
         let said = started.stderr.lines();
         let drawn: Vec<&str> = said.filter(|line| !line.starts_with('{')).collect();
-        let drawn = drawn.join("\n");
+        let drawn = placeless(&drawn.join("\n"), &scratch);
         assert_eq!(drawn.trim_end(), verdict.drawn.trim_end(), "{}", case.name);
         assert_eq!(started.stdout, "", "{}", case.name);
     }
@@ -122,5 +127,5 @@ fn reloads(door: &Door, case: &Case) -> String {
         );
         door.log().saying("reload: refused").get(before).cloned()
     });
-    refused.text("why")
+    placeless(&refused.text("why"), door.scratch())
 }
