@@ -44,6 +44,7 @@ mod post;
 mod probe_io;
 mod probing;
 mod proxy;
+mod replay;
 mod resolver;
 mod series;
 mod serving;
