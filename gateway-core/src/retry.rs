@@ -101,6 +101,17 @@ impl Tries {
         }
     }
 
+    /// Whether it may be sent again after bytes of it have left, and has a try left for that.
+    #[must_use]
+    pub fn may_repeat(&self) -> bool {
+        self.is_repeatable && self.retried < self.retries
+    }
+
+    /// Its body cannot be sent again: from here on it is spent once it has been written.
+    pub fn never_again(&mut self) {
+        self.is_repeatable = false;
+    }
+
     /// What to do after a try that ended like `how`. Remembers it when the request goes on.
     pub fn judge(&mut self, how: Try, elsewhere: Elsewhere) -> Next {
         let next = self.next(&how, elsewhere);

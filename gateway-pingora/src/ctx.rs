@@ -27,6 +27,7 @@ use crate::listening::Counted;
 use crate::metrics::Metrics;
 use crate::origin::Origin;
 use crate::pools::LivePool;
+use crate::replay::Replay;
 use crate::site::ServedSite;
 
 /// What one request carries.
@@ -43,6 +44,8 @@ pub(crate) struct Ctx {
     pub(crate) routed: Option<Routed>,
     /// Left by `body`, for a request that is read whole.
     pub(crate) body: Option<Buffered>,
+    /// What has been passed on of a body that is not read whole.
+    pub(crate) replay: Option<Replay>,
     /// Left by `choose`; taken by `judge` when the try has failed.
     pub(crate) attempt: Option<Attempt>,
     /// The nodes asked so far.
@@ -89,6 +92,8 @@ pub(crate) struct Routed {
     pub(crate) body: Body,
     /// How long it may take up to the head of the answer.
     pub(crate) budget: Budget,
+    /// Whether its body has been passed on, which is when the budget begins.
+    pub(crate) is_passed_on: bool,
     /// Longest silence inside the answer.
     pub(crate) answer_gap: Duration,
     /// When the whole exchange is over, if it is bounded.
@@ -109,6 +114,8 @@ pub(crate) struct Attempt {
     pub(crate) slot: Slot,
     /// How far the try has got.
     pub(crate) reached: Reached,
+    /// Whether it has been sent what an earlier one was sent of the body.
+    pub(crate) is_caught_up: bool,
     /// The address of the node that is dialled.
     pub(crate) dialled: Option<SocketAddr>,
     /// Its addresses at which no connection came about.
@@ -161,6 +168,7 @@ impl Ctx {
             route_at: None,
             routed: None,
             body: None,
+            replay: None,
             attempt: None,
             asked: AskedSoFar::default(),
             encoder: None,

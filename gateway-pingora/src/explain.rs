@@ -126,9 +126,9 @@ pub fn origin(listener: &Listener, peer: IpAddr, fields: &[(String, String)]) ->
 
 /// When a request by this route is tried on another node of its pool.
 #[must_use]
-pub fn retries(route: &Route, pool: &Pool, method: &str, fields: &[(String, String)]) -> Retries {
+pub fn retries(route: &Route, pool: &Pool, method: &str) -> Retries {
     let method = Method::from_bytes(method.as_bytes());
-    let is_safe = method.is_ok_and(|method| route::is_safe(&method, &map(fields), route));
+    let is_safe = method.is_ok_and(|method| method.is_safe());
     let tries = Tries::new(route, is_safe, pool);
     let goes_on = |how: Try| {
         let mut tries = tries.clone();
@@ -299,18 +299,16 @@ mod tests {
         let mut pool = Pool::new("p".into(), vec![node]);
         pool.retry_busy = true;
         let mut route = route();
-        let told = retries(&route, &pool, "GET", &[]);
+        let told = retries(&route, &pool, "GET");
         assert!(told.unsent && !told.unanswered && !told.busy);
         pool.retry_on.repeatable = true;
-        assert!(retries(&route, &pool, "GET", &[]).unanswered);
-        let body = fields(&[("Content-Length", "1")]);
-        assert!(!retries(&route, &pool, "GET", &body).unanswered);
-        assert!(!retries(&route, &pool, "POST", &[]).unanswered);
+        assert!(retries(&route, &pool, "GET").unanswered);
+        assert!(!retries(&route, &pool, "POST").unanswered);
         pool.retry_on.repeatable = false;
         route.repeatable = true;
-        let told = retries(&route, &pool, "GET", &[]);
+        let told = retries(&route, &pool, "GET");
         assert!(told.unsent && told.unanswered && told.busy);
         pool.retries = 0;
-        assert!(!retries(&route, &pool, "GET", &[]).unsent);
+        assert!(!retries(&route, &pool, "GET").unsent);
     }
 }

@@ -46,6 +46,7 @@ mod post;
 mod probe_io;
 mod probing;
 mod proxy;
+mod replay;
 mod resolver;
 mod series;
 mod serving;

@@ -107,7 +107,7 @@ impl ProxyHttp for Door {
         end: bool,
         ctx: &mut Ctx,
     ) -> Result<()> {
-        step::send::body(session, body, end, ctx)
+        step::send::body(&self.shared, session, body, end, ctx)
     }
 
     fn fail_to_connect(

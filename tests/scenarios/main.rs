@@ -40,6 +40,7 @@ mod paths;
 mod pools;
 mod refusals;
 mod reload;
+mod replays;
 mod retry;
 mod rotation;
 mod selection;

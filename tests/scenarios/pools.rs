@@ -259,8 +259,9 @@ fn a_safe_request_that_was_not_answered_is_sent_again_where_the_pool_says_so_and
         door.get("/schema").is(200);
     }
     let with_body = Request::new("GET", "/schema").body("a body that is passed on");
-    let statuses: Vec<u16> = (0..2).map(|_| door.ask(&with_body).status).collect();
-    assert!(statuses.contains(&502), "its body is gone: {statuses:?}");
+    for _ in 0..2 {
+        door.ask(&with_body).is(200);
+    }
     for turn in 0..4 {
         let body = format!("write {turn}");
         let _ = door.post("/schema", &body);

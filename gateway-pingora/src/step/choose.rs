@@ -40,6 +40,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
     ctx.attempt = Some(Attempt {
         slot,
         reached: Reached::Nothing,
+        is_caught_up: false,
         dialled: None,
         passed_over: Vec::new(),
         is_last_on_connection: false,

@@ -8,13 +8,13 @@ use std::time::Instant;
 use bytes::Bytes;
 use gateway_config::Endpoint;
 use gateway_config::canonical::Came;
-use gateway_config::model::{Action, Body, Route, Segments, Site};
+use gateway_config::model::{Action, Route, Segments, Site};
 use gateway_config::target::{Facts, Matched, Unrouted, has_cookie};
 use gateway_core::deadline::Budget;
 use gateway_core::failure::Failure;
 use gateway_core::retry::Tries;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
+use http::header::{CONTENT_TYPE, COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode, Version};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
@@ -105,9 +105,8 @@ fn routed(
     started: Instant,
 ) -> Routed {
     let route = matched.route;
-    let is_safe = is_safe(&request.method, &request.headers, route);
     Routed {
-        tries: Tries::new(route, is_safe, &pool.pool),
+        tries: Tries::new(route, request.method.is_safe(), &pool.pool),
         // RFC 9110 §7.8: what is asked for in HTTP/1.0 is ignored.
         protocols: (route.upgrade && request.version == Version::HTTP_11)
             .then(|| asked_to_upgrade(&request.headers))
@@ -120,23 +119,12 @@ fn routed(
                 .total
                 .map_or(route.budget, |all| all.min(route.budget)),
         ),
+        is_passed_on: false,
         answer_gap: route.answer_gap.unwrap_or(pool.pool.answer_gap),
         end: route.total.map(|all| started + all),
         path_and_query: matched.path_and_query,
         pool: Arc::clone(pool),
     }
-}
-
-/// Whether a request may be sent again after it was sent: its method is safe (RFC 9110 §9.2.1), and it
-/// has no body that is passed on as it comes.
-pub(crate) fn is_safe(method: &Method, fields: &HeaderMap, route: &Route) -> bool {
-    let is_gone_once_sent = match route.body {
-        Body::Buffer(_) => false,
-        Body::Stream(_) => {
-            fields.contains_key(CONTENT_LENGTH) || fields.contains_key(TRANSFER_ENCODING)
-        }
-    };
-    method.is_safe() && !is_gone_once_sent
 }
 
 /// What is answered to a method, whatever the path; `None`: the path decides. An allowlist gives one

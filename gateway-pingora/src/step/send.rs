@@ -25,6 +25,8 @@ use crate::fields::{
     all_lines, authority, carried, is_about_the_client, is_spelled, takes_trailers,
 };
 use crate::ids::REQUEST_ID;
+use crate::replay::Replay;
+use crate::serving::Shared;
 
 /// What is set besides where all fields travel.
 pub(crate) static SET_WHERE_ALL_TRAVEL: [HeaderName; 2] = [FORWARDED, FORWARDED_HOST];
@@ -139,26 +141,28 @@ fn node_version(
     Version::HTTP_2
 }
 
-/// Supplies a body that was read whole, on each try, in one piece; counts one that is passed on.
+/// Supplies a body that was read whole, on each try, in one piece; counts one that is passed on, and
+/// supplies what an earlier try was sent of it. Called at the beginning of each try, also without a byte.
 ///
 /// # Errors
 /// A body that is passed on and longer than its route takes.
 pub(crate) fn body(
+    shared: &Shared,
     session: &Session,
     body: &mut Option<Bytes>,
     end: bool,
     ctx: &mut Ctx,
 ) -> Result<()> {
+    // RFC 9112 §7.1: an end is written once. HTTP/2 may say it in a piece without bytes, which would be
+    // written as a last chunk of its own; the node would take the second one for another request.
+    if end && body.as_ref().is_some_and(Bytes::is_empty) {
+        *body = None;
+    }
     if let Some(buffered) = &ctx.body {
         if end && !buffered.bytes.is_empty() && !session.was_upgraded() {
             *body = Some(buffered.bytes.clone());
         }
         return Ok(());
-    }
-    // RFC 9112 §7.1: an end is written once. HTTP/2 may say it in a piece without bytes, which would be
-    // written as a last chunk of its own; the node would take the second one for another request.
-    if end && body.as_ref().is_some_and(Bytes::is_empty) {
-        *body = None;
     }
     let Body::Stream(limit) = ctx.routed()?.body else {
         return Ok(());
@@ -173,10 +177,44 @@ pub(crate) fn body(
         }
         return Error::e_explain(FAULT, "the body is longer than its route takes");
     }
+    replay(shared, body, ctx);
     if end {
         begin_to_wait(ctx);
     }
     Ok(())
+}
+
+/// Keeps a piece of a body that is passed on, for as long as the request may go to another node, and puts
+/// before it what another node was sent. Bodies that are read whole have the other half of the memory.
+fn replay(shared: &Shared, body: &mut Option<Bytes>, ctx: &mut Ctx) {
+    let (Some(routed), Some(attempt)) = (&mut ctx.routed, &mut ctx.attempt) else {
+        return;
+    };
+    let has_begun_to_answer = attempt.reached == Reached::Answered;
+    let may_be_needed = routed.tries.may_repeat() && !has_begun_to_answer;
+    let mut fits = true;
+    if let Some(piece) = body.as_ref().filter(|piece| !piece.is_empty())
+        && (may_be_needed || ctx.replay.is_some())
+    {
+        let kept = ctx.replay.get_or_insert_with(|| {
+            let most = shared.serving.load().snapshot.model().limits.body_memory;
+            Replay::new(shared.body_memory.hold(most / 2))
+        });
+        fits = kept.keep(piece);
+    }
+    if !attempt.is_caught_up
+        && ctx.asked.made > 1
+        && let Some(kept) = &mut ctx.replay
+    {
+        *body = Some(kept.whole());
+    }
+    attempt.is_caught_up = true;
+    if !fits {
+        routed.tries.never_again();
+    }
+    if !fits || !may_be_needed {
+        ctx.replay = None;
+    }
 }
 
 /// A body that was passed on has been passed on: from here on the node has the budget.
@@ -185,6 +223,9 @@ fn begin_to_wait(ctx: &mut Ctx) {
     let (Some(admitted), Some(routed)) = (&ctx.admitted, &mut ctx.routed) else {
         return;
     };
+    if std::mem::replace(&mut routed.is_passed_on, true) {
+        return;
+    }
     routed.budget = Budget::new(now, routed.budget.length());
     let reached = ctx.attempt.as_ref().map(|attempt| attempt.reached);
     match reached {

@@ -121,7 +121,7 @@ impl Traced<'_> {
             Some(seen) => nodes.map(|node| candidate(node, seen)).collect(),
         };
         taken.request_fields = Some(fields(explain::sent(site, route, &asked.fields)));
-        taken.retry = retry(explain::retries(route, pool, &asked.method, &asked.fields));
+        taken.retry = retry(explain::retries(route, pool, &asked.method));
         told.outcome = format!(
             "goes to pool `{}`{}",
             pool.name,
