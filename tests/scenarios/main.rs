@@ -17,6 +17,7 @@ mod clock;
 mod closing;
 mod connections;
 mod control;
+mod delivery;
 mod disks;
 mod ending;
 mod endpoints;

@@ -10,6 +10,7 @@ mod check;
 mod citations;
 mod clients;
 mod clock;
+mod delivery;
 mod deny;
 mod differential;
 mod disks;
@@ -48,6 +49,7 @@ usage: cargo xtask COMMAND
   check              the quick part of it: formatting, clippy, the house guards
   canary (--source DIR | --from-registry) [--scenarios] [--format json]
                      another Pingora in a throw-away workspace: our patches on it, the adapter compiled and tested
+  delivery           what lies in deploy/, as promtool, systemd-analyze and Kubernetes' schema understand it
   differential       the edge's vectors, as nginx and Caddy answer them: each difference has its reason
   editors            the schema, as two editors' tools understand it
   patches [--needed [NNNN ...]]
@@ -84,6 +86,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "canary" => return canary::run(&root, rest),
         "check" => check::run(&root)?,
         "bench" | "demo" | "soak" => return play::run(&root, command, rest),
+        "delivery" => delivery::run(&root)?,
         "differential" => differential::run(&root)?,
         "editors" => editors::run(&root)?,
         "generate" => generate::run(&root, rest)?,

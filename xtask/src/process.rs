@@ -45,6 +45,13 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
         .map_err(|_| format!("{} printed bytes that are no text", line(command)))
 }
 
+/// Runs `command` and returns what it complained of, whether it succeeded or not.
+pub(crate) fn complaints(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("cannot start {}: {error}", line(command)))?;
+    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
 /// Runs `command` with all that it prints in the file `log`; answers whether it succeeded.
 pub(crate) fn logged(command: &mut Command, log: &Path) -> Result<bool> {
     let failed = |error: std::io::Error| format!("cannot write {}: {error}", log.display());

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::process::{program, run as run_program};
 use crate::{
-    Result, arch, clients, clock, deny, differential, disks, editors, generate, patches, size,
-    vendor, workflows,
+    Result, arch, clients, clock, delivery, deny, differential, disks, editors, generate, patches,
+    size, vendor, workflows,
 };
 
 /// One line of the summary: a name, and how to do it.
@@ -43,6 +43,7 @@ const ALL: &[Step] = &[
     step("doc", doc),
     step("editors", editors::check),
     step("workflows", workflows::check),
+    step("delivery", delivery::check),
     step("deny", |root| deny::check(root).map(done)),
     step("advisories", deny::check_advisories),
 ];

@@ -1,0 +1,142 @@
+//! What lies in `deploy/`, as the tools of those who run it understand it: rules and their tests by
+//! `promtool`, the unit by `systemd-analyze`, manifests by the schema of Kubernetes.
+//!
+//! A tool that is not there is brought below `target/` where that can be done; otherwise it is said.
+//! Leaves configurations and names of metrics to the scenarios, which ask the gateway.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+use crate::clients::environment;
+use crate::process::{capture, complaints, program, run as run_program};
+
+const RULES: &str = "deploy/prometheus";
+const UNIT: &str = "deploy/systemd/gatewayd.service";
+const MANIFESTS: &str = "deploy/kubernetes/gatewayd.yaml";
+/// The exposure that `systemd-analyze security` may find, in tenths.
+const EXPOSURE: &str = "--threshold=20";
+const PYTHON: [&str; 2] = ["kubernetes-validate==1.37.0", "yamllint==1.38.0"];
+const LINES: &str = "{extends: relaxed, rules: {line-length: {max: 140}}}";
+
+/// Every check whose tool can be had; otherwise which could not.
+pub(crate) fn check(root: &Path) -> Result<Option<String>> {
+    let mut absent = Vec::new();
+    for part in [rules, unit, manifests] {
+        absent.extend(part(root)?);
+    }
+    Ok((!absent.is_empty()).then(|| absent.join("; ")))
+}
+
+/// The command: the same, and what cannot be had is said.
+pub(crate) fn run(root: &Path) -> Result {
+    if let Some(reason) = check(root)? {
+        println!("NOT CHECKED: {reason}");
+    }
+    Ok(())
+}
+
+fn rules(root: &Path) -> Result<Option<String>> {
+    let Some(tool) = promtool(root) else {
+        return Ok(Some("rules: promtool cannot be had".to_owned()));
+    };
+    let place = root.join(RULES);
+    let tool = tool.to_string_lossy();
+    run_program(&mut program(
+        &place,
+        &tool,
+        &["check", "rules", "gatewayd.rules.yml"],
+    ))?;
+    run_program(&mut program(
+        &place,
+        &tool,
+        &["test", "rules", "gatewayd.rules.test.yml"],
+    ))?;
+    Ok(None)
+}
+
+/// The machine's, or that of Debian's package, unpacked below `target/`.
+fn promtool(root: &Path) -> Option<PathBuf> {
+    let place = root.join("target/promtool");
+    let own = place.join("usr/bin/promtool");
+    for path in [PathBuf::from("promtool"), own.clone()] {
+        if capture(&mut program(root, &path.to_string_lossy(), &["--version"])).is_ok() {
+            return Some(path);
+        }
+    }
+    println!("unpacking promtool into target/promtool");
+    fs::create_dir_all(&place).ok()?;
+    capture(&mut program(&place, "apt-get", &["download", "prometheus"])).ok()?;
+    let all = fs::read_dir(&place)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path());
+    let package = all
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|end| end == "deb"))?;
+    let unpack = ["-x", &package.to_string_lossy(), "."];
+    capture(&mut program(&place, "dpkg-deb", &unpack)).ok()?;
+    own.is_file().then_some(own)
+}
+
+fn unit(root: &Path) -> Result<Option<String>> {
+    if capture(&mut program(root, "systemd-analyze", &["--version"])).is_err() {
+        return Ok(Some("the unit: there is no systemd-analyze".to_owned()));
+    }
+    // It looks for the program as well, which need not be installed here.
+    let text = fs::read_to_string(root.join(UNIT)).map_err(|why| format!("{UNIT}: {why}"))?;
+    let place = root.join("target/unit");
+    let copy = place.join("gatewayd.service");
+    fs::create_dir_all(&place)
+        .and_then(|()| fs::write(&copy, text.replace("/usr/bin/gatewayd", "/bin/true")))
+        .map_err(|why| format!("{}: {why}", copy.display()))?;
+    let copy = copy.to_string_lossy();
+    let said = complaints(&mut program(
+        root,
+        "systemd-analyze",
+        &["verify", "--man=no", &copy],
+    ))?;
+    let objections = objections(&said);
+    if !objections.is_empty() {
+        return Err(format!("{UNIT}:\n{}", objections.join("\n")));
+    }
+    let secure = ["security", "--offline=true", "--no-pager", EXPOSURE, &copy];
+    let said = capture(&mut program(root, "systemd-analyze", &secure))?;
+    println!("{}", said.lines().last().unwrap_or_default());
+    Ok(None)
+}
+
+/// What is said of our unit, but for the one word that systemd knows since 253.
+fn objections(said: &str) -> Vec<&str> {
+    said.lines()
+        .filter(|line| line.contains("gatewayd.service"))
+        .filter(|line| !line.ends_with("Failed to parse service type, ignoring: notify-reload"))
+        .collect()
+}
+
+fn manifests(root: &Path) -> Result<Option<String>> {
+    let imports = "import kubernetes_validate, yamllint";
+    let python = match environment(root, "delivery", &PYTHON, imports) {
+        Ok(python) => python.to_string_lossy().into_owned(),
+        Err(reason) => return Ok(Some(format!("manifests: {reason}"))),
+    };
+    let validate = ["-m", "kubernetes_validate", "--strict", MANIFESTS];
+    run_program(&mut program(root, &python, &validate))?;
+    let lint = ["-m", "yamllint", "--strict", "-d", LINES, "deploy"];
+    run_program(&mut program(root, &python, &lint))?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::objections;
+
+    #[test]
+    fn an_old_systemd_is_forgiven_one_word() {
+        let old = "x/gatewayd.service:10: Failed to parse service type, ignoring: notify-reload\n";
+        assert!(objections(old).is_empty());
+        let said =
+            format!("{old}x/gatewayd.service:11: Unknown key name 'Foo' in section\nother\n");
+        assert_eq!(objections(&said).len(), 1);
+    }
+}
