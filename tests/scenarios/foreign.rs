@@ -13,6 +13,8 @@ use gateway_tests::scratch::{Scratch, set_mode};
 use gateway_tests::wait;
 use serde_json::{Value, json};
 
+mod grpc;
+
 const PLANE: &str = "pingora.panel.gateway.v1.GatewayRuntime/GetDataPlane";
 const WORKERS: &str = "pingora.panel.gateway.v1.GatewayRuntime/SetWorkerCount";
 const RELOAD: &str = "pingora.panel.gateway.v1.GatewayRuntime/ReloadDataPlane";

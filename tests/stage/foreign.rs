@@ -3,8 +3,10 @@
 
 use std::ffi::OsString;
 use std::fmt::Display;
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -13,6 +15,8 @@ use crate::scratch::Scratch;
 
 /// What names the Python that has `grpcio`.
 const PYTHON: &str = "GATEWAY_GRPC_PYTHON";
+/// What speaks gRPC on both sides of a gateway.
+const THROUGH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/foreign/through.py");
 
 /// A client in the making.
 #[derive(Clone, Debug)]
@@ -116,6 +120,60 @@ impl Following {
         let line = |line| serde_json::from_str(line).expect("JSON");
         said.lines().map(line).collect()
     }
+}
+
+/// A server of gRPC that is not ours.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    addr: SocketAddr,
+}
+
+impl Server {
+    /// Starts one, in clear text.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn start() -> Self {
+        let mut command = Command::new(python());
+        command.arg(THROUGH).arg("serve");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("a Python");
+        let mut port = String::new();
+        let said = child.stdout.take().expect("a piped stdout");
+        BufReader::new(said).read_line(&mut port).expect("a port");
+        let port = port.trim().parse().expect("a port");
+        let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Self { child, addr }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// What a client of gRPC that is not ours is told by a [`Server`] through a gateway.
+///
+/// # Panics
+/// When it is told nothing.
+#[must_use]
+pub fn asks_through(addr: SocketAddr, scratch: &Scratch, authority: &str, name: &str) -> Value {
+    let ca = scratch.file("foreign-ca.pem", authority);
+    let mut command = Command::new(python());
+    command.args([THROUGH, "ask", &addr.to_string()]);
+    let asked = command.arg(ca).arg(name).output().expect("a Python");
+    let complaint = String::from_utf8_lossy(&asked.stderr);
+    serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("nothing: {complaint}"))
 }
 
 #[allow(
