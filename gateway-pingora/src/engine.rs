@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use gateway_config::Snapshot;
-use gateway_config::model::{Model, Name};
+use gateway_config::model::{Listener, Model, Name};
 use gateway_core::pool::Asked;
 use tracing_appender::non_blocking::NonBlocking;
 
@@ -18,11 +18,14 @@ use crate::clock;
 use crate::exposition::Exposition;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
+use crate::listening::Listening;
+use crate::pairs::Pairs;
 use crate::probing::{Found, Probing, Tried};
+use crate::series;
 use crate::serving::{Serving, Shared};
+use crate::shown::Shown;
 use crate::threshold::Threshold;
 use crate::view::{Applied, DataPlane, PoolView};
-use crate::{series, tls};
 
 /// How long a change waits for workers to hand sockets over; one that is so busy does it later.
 const HANDOVER: Duration = Duration::from_millis(250);
@@ -33,6 +36,7 @@ pub struct Engine {
     generations: Mutex<Generations>,
     /// Held by whoever changes something, from preparing to activating.
     overrides: Mutex<Overrides>,
+    pairs: Mutex<Pairs>,
     probing: Probing,
     started: SystemTime,
 }
@@ -67,6 +71,7 @@ pub struct Prepared<'a> {
     /// Nothing else changes meanwhile.
     overrides: MutexGuard<'a, Overrides>,
     serving: Serving,
+    pairs: Pairs,
     plan: Plan,
     /// Nodes without which a pool would have nobody to ask.
     tried: Vec<Tried>,
@@ -92,10 +97,13 @@ impl Engine {
                 workers: options.workers,
                 drained: options.drained.into_iter().collect(),
             }),
+            pairs: Mutex::default(),
             probing: Probing::new().map_err(Fault::Worker)?,
             started: clock::wall(),
         };
-        let wanted = wanted(snapshot.model())?;
+        let pairs = Pairs::read(snapshot.model(), &Pairs::default(), clock::wall());
+        let wanted = wanted(&snapshot, &pairs, &[])?;
+        *engine.pairs() = pairs;
         let workers = workers(options.workers, snapshot.model());
         let mut outside = options.inherited;
         let plan = engine
@@ -132,7 +140,8 @@ impl Engine {
         let mut serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
         serving.keep_departed(&before, &self.generations().names());
         let workers = workers(overrides.workers, model);
-        let wanted = wanted(model)?;
+        let pairs = Pairs::read(model, &self.pairs(), clock::wall());
+        let wanted = wanted(&snapshot, &pairs, &self.generations().listening())?;
         let plan = self
             .generations()
             .plan(wanted, workers, &mut Vec::new(), &self.shared)?;
@@ -145,6 +154,7 @@ impl Engine {
             tried,
             overrides,
             serving,
+            pairs,
             plan,
             access_log: None,
             is_new_generation: false,
@@ -236,6 +246,12 @@ impl Engine {
         serving.pools.values().map(|pool| pool.view()).collect()
     }
 
+    /// What cannot be used of the files of certificates, a sentence each.
+    #[must_use]
+    pub fn broken_certificates(&self) -> Vec<String> {
+        self.pairs().broken().collect()
+    }
+
     /// Writes what it counts, for a scraper.
     pub fn write_metrics(&self, out: &mut Exposition) {
         let serving = self.shared.serving.load_full();
@@ -285,6 +301,10 @@ impl Engine {
         self.generations
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pairs(&self) -> MutexGuard<'_, Pairs> {
+        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self) -> MutexGuard<'_, Overrides> {
@@ -343,6 +363,7 @@ impl Prepared<'_> {
             pool.report(&moves);
         }
         self.overrides.keep_drained(&shared.serving.load());
+        *self.engine.pairs() = self.pairs;
         self.engine.probing.watch(&pools, |_| Duration::ZERO);
         let turnover = self.engine.turn_over(self.plan, self.is_new_generation);
         let (generation, _) = self.engine.generations().current();
@@ -379,16 +400,19 @@ impl Overrides {
     }
 }
 
-/// The listeners with what is in the files they name.
-fn wanted(model: &Model) -> Result<Vec<Wanted>, Fault> {
-    let with_files = |listener: &gateway_config::model::Listener| {
-        let tls = listener.tls.as_ref();
-        let config = tls
-            .map(|tls| tls::server(tls, listener.http2))
-            .transpose()?;
-        Ok((listener.clone(), config))
+/// The listeners with what they show; profiles that stay as they are on listeners `before`, too.
+fn wanted(
+    snapshot: &Snapshot,
+    pairs: &Pairs,
+    before: &[Arc<Listening>],
+) -> Result<Vec<Wanted>, Fault> {
+    let with_shown = |listener: &Listener| {
+        let known = before.iter().find(|one| one.name == listener.name);
+        let known = known.and_then(|one| one.shown().clone());
+        let shown = Shown::new(snapshot, listener, pairs, known.as_deref())?;
+        Ok((listener.clone(), shown))
     };
-    model.listeners.iter().map(with_files).collect()
+    snapshot.model().listeners.iter().map(with_shown).collect()
 }
 
 fn workers(set: Option<NonZeroU16>, model: &Model) -> usize {

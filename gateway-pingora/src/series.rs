@@ -48,13 +48,9 @@ pub(crate) fn listeners(out: &mut Exposition, all: &[Arc<Listening>]) {
     let words = "TLS handshakes that have ended.";
     out.family("gateway_handshakes_total", Counter, words);
     for one in all {
-        let counts = &one.counts;
-        let rows = [
-            ("done", &counts.handshakes),
-            ("failed", &counts.handshakes_failed),
-            ("slow", &counts.handshakes_slow),
-        ];
-        by(out, &one.name, "outcome", &rows);
+        for (outcome, count) in one.counts.handshakes.rows() {
+            out.sample(&[("listener", &one.name), ("outcome", outcome)], count);
+        }
     }
     let words = "Requests, and heads that were none, not served as asked.";
     out.family("gateway_failures_total", Counter, words);

@@ -21,6 +21,7 @@ pub mod disk;
 pub mod foreign;
 pub mod frames;
 pub mod gateway;
+pub mod hello;
 pub mod http2;
 pub mod inbox;
 pub mod leash;

@@ -121,7 +121,7 @@ pub struct Tls {
 }
 
 /// A certificate chain and its private key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Certificate {
     /// PEM file with the chain, leaf first.
     pub chain: PathBuf,
@@ -201,5 +201,14 @@ impl Tls {
             alpn: None,
             resumption: s::TLS_RESUMPTION.is_on(),
         }
+    }
+
+    /// Every certificate of the profile, in its order.
+    pub fn certificates(&self) -> impl Iterator<Item = Certificate> {
+        let own = Certificate {
+            chain: self.chain.clone(),
+            key: self.key.clone(),
+        };
+        std::iter::once(own).chain(self.also.iter().cloned())
     }
 }

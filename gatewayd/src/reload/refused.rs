@@ -121,6 +121,10 @@ impl Refused {
                 Diagnostic::error(codes::UNREADABLE_FILE, fault.to_string())
             }
             Fault::Draining => return Self::Draining,
+            Fault::Profile { profile, .. } => {
+                let found = Diagnostic::error(codes::NO_VERSION, fault.to_string());
+                asked_for_at(found, &["tls", profile], loaded, sources)
+            }
             Fault::NotServed { .. } => Diagnostic::error(codes::NOT_SERVED, fault.to_string()),
             Fault::Metric(_) | Fault::Unknown { .. } | Fault::Worker(_) => {
                 return Self::Fault(fault);
