@@ -25,6 +25,7 @@ const COSTS: &[(&str, Cost)] = &[
     ("admin.bind", Cost::Rebind),
     ("drain.deadline", Cost::AtOnce),
     ("limits.body_memory", Cost::AtOnce),
+    ("limits.certificate_poll", Cost::AtOnce),
     ("limits.connections", Cost::NewConnections),
     ("limits.connections_per_client", Cost::NewConnections),
     ("limits.handshakes", Cost::NewConnections),

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -19,7 +20,7 @@ use crate::exposition::Exposition;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
 use crate::listening::Listening;
-use crate::pairs::Pairs;
+use crate::pairs::{News, Pairs};
 use crate::probing::{Found, Probing, Tried};
 use crate::series;
 use crate::serving::{Serving, Shared};
@@ -140,7 +141,8 @@ impl Engine {
         let mut serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
         serving.keep_departed(&before, &self.generations().names());
         let workers = workers(overrides.workers, model);
-        let pairs = Pairs::read(model, &self.pairs(), clock::wall());
+        let known = self.pairs().clone();
+        let pairs = Pairs::read(model, &known, clock::wall());
         let wanted = wanted(&snapshot, &pairs, &self.generations().listening())?;
         let plan = self
             .generations()
@@ -246,6 +248,30 @@ impl Engine {
         serving.pools.values().map(|pool| pool.view()).collect()
     }
 
+    /// Looks at the files of certificates again: what has come into them is shown from here on. Says
+    /// what was not said before. Waits for a change that is under way; reads files, and so may wait for
+    /// a disk.
+    pub fn renew_certificates(&self) {
+        let _alone = self.change();
+        let (snapshot, now) = (self.snapshot(), clock::wall());
+        let before = self.pairs().clone();
+        let mut pairs = Pairs::read(snapshot.model(), &before, now);
+        for (chain, news) in pairs.news(&before, now) {
+            say(chain, &news);
+        }
+        let listening = self.generations().listening();
+        match wanted(&snapshot, &pairs, &listening) {
+            Ok(wanted) if pairs.is_otherwise(&before) => {
+                for ((_, shown), one) in wanted.into_iter().zip(&listening) {
+                    one.show(shown);
+                }
+            }
+            Ok(_) => {}
+            Err(why) => tracing::error!(%why, "certificates are shown as before"),
+        }
+        *self.pairs() = pairs;
+    }
+
     /// What cannot be used of the files of certificates, a sentence each.
     #[must_use]
     pub fn broken_certificates(&self) -> Vec<String> {
@@ -259,6 +285,7 @@ impl Engine {
         series::listeners(out, &listening);
         series::sites(out, &serving);
         series::pools(out, &serving.pools);
+        series::certificates(out, serving.snapshot.model(), &self.pairs());
         series::process(out, &self.shared, &self.data_plane());
     }
 
@@ -397,6 +424,17 @@ impl Overrides {
                 known.report(&moves);
             }
         }
+    }
+}
+
+/// Says what is new of a pair.
+fn say(chain: &Path, news: &News) {
+    let certificate = chain.display();
+    match news {
+        News::Broken(why) => tracing::warn!(%certificate, why, "a certificate cannot be used"),
+        News::Ends(0) => tracing::error!(%certificate, "a certificate has ended, or does today"),
+        News::Ends(days) => tracing::warn!(%certificate, days, "a certificate ends soon"),
+        News::Shown => tracing::info!(%certificate, "a certificate is shown that was not before"),
     }
 }
 

@@ -64,7 +64,7 @@ mod waiting;
 mod worker;
 
 pub use capability::CAPABILITIES;
-pub use certificates::{check_certificates, check_names};
+pub use certificates::{check_certificates, check_names, live_with};
 pub use engine::{Engine, Options, Prepared};
 pub use exposition::{Exposition, Kind};
 pub use fault::Fault;

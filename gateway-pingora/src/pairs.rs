@@ -40,7 +40,31 @@ pub(crate) struct Known {
     /// What is shown; `None`: nothing in the files was ever of use.
     pub(crate) shown: Option<Arc<Pair>>,
     /// Why it is not what is in the files now.
-    pub(crate) broken: Option<String>,
+    broken: Option<String>,
+    /// How near its end was when that was last told.
+    told: Near,
+}
+
+/// How near the end of a certificate is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Near {
+    #[default]
+    Far,
+    Weeks,
+    Week,
+    Day,
+    Over,
+}
+
+/// What somebody should know of a pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// What is in its files cannot be used.
+    Broken(String),
+    /// It ends, or has ended, this many days from now; rounded down.
+    Ends(u64),
+    /// It is shown from here on.
+    Shown,
 }
 
 /// Every pair that a model names.
@@ -64,6 +88,38 @@ impl Pairs {
     /// What is known of a pair.
     pub(crate) fn get(&self, files: &Certificate) -> Option<&Known> {
         self.0.get(files)
+    }
+
+    /// Whether handshakes are to be otherwise than `before`.
+    pub(crate) fn is_otherwise(&self, before: &Pairs) -> bool {
+        let shown = |known: &Known| known.shown.as_ref().map(Arc::as_ptr);
+        let other = |(files, known): (&Certificate, &Known)| {
+            let before = before.0.get(files);
+            before.is_none_or(|before| shown(before) != shown(known))
+        };
+        self.0.iter().any(other)
+    }
+
+    /// What is to be told that was not `before`, of each pair by the file of its chain; and it counts as
+    /// told.
+    pub(crate) fn news(&mut self, before: &Pairs, now: SystemTime) -> Vec<(&Path, News)> {
+        let never = Known::default();
+        let mut all = Vec::new();
+        for (files, known) in &mut self.0 {
+            let before = before.0.get(files).unwrap_or(&never);
+            let news = known.news(before, now);
+            all.extend(news.into_iter().map(|one| (&*files.chain, one)));
+        }
+        all
+    }
+
+    /// When the first of the certificates that a profile shows ends, and of how many what is in their
+    /// files cannot be used.
+    pub(crate) fn standing(&self, tls: &Tls) -> (Option<SystemTime>, usize) {
+        let known = || tls.certificates().filter_map(|files| self.0.get(&files));
+        let ends = known().filter_map(|one| Some(one.shown.as_ref()?.ends));
+        let broken = known().filter(|one| one.broken.is_some());
+        (ends.min(), broken.count())
     }
 
     /// What cannot be used, and what that comes to.
@@ -96,6 +152,7 @@ impl Known {
         let kept = |broken: Option<String>| Known {
             shown: self.shown.clone(),
             broken,
+            told: self.told,
         };
         match (read, &self.shown) {
             (Err(fault), _) => kept(Some(fault.to_string())),
@@ -106,7 +163,50 @@ impl Known {
             (Ok(read), _) => Known {
                 shown: Some(Arc::new(read)),
                 broken: None,
+                told: Near::Far,
             },
+        }
+    }
+
+    fn news(&mut self, before: &Known, now: SystemTime) -> Vec<News> {
+        let mut news = Vec::new();
+        match &self.broken {
+            Some(why) if before.broken.as_ref() != Some(why) => {
+                news.push(News::Broken(why.clone()));
+            }
+            Some(_) => {}
+            None => {
+                let shown = |known: &Known| known.shown.as_ref().map(Arc::as_ptr);
+                if before.broken.is_some() || shown(self) != shown(before) {
+                    news.push(News::Shown);
+                }
+            }
+        }
+        if let Some(shown) = &self.shown {
+            let left = shown.ends.duration_since(now).ok();
+            let near = Near::of(left);
+            if near > self.told {
+                let days = left.map_or(0, |left| left.as_secs() / DAY);
+                news.push(News::Ends(days));
+            }
+            self.told = self.told.max(near);
+        }
+        news
+    }
+}
+
+/// Seconds.
+const DAY: u64 = 24 * 60 * 60;
+
+impl Near {
+    /// `None`: the end has come.
+    fn of(left: Option<Duration>) -> Self {
+        match left.map(|left| left.as_secs()) {
+            None => Near::Over,
+            Some(left) if left <= DAY => Near::Day,
+            Some(left) if left <= 7 * DAY => Near::Week,
+            Some(left) if left <= 21 * DAY => Near::Weeks,
+            Some(_) => Near::Far,
         }
     }
 }
@@ -185,5 +285,29 @@ fn fault(path: &Path, because: impl ToString) -> Fault {
     Fault::Certificate {
         path: path.to_path_buf(),
         because: because.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_comes_near_at_three_weeks_one_week_and_a_day() {
+        let near = |left: u64| Near::of(Some(Duration::from_secs(left)));
+        for (left, wanted) in [
+            (22 * DAY, Near::Far),
+            (21 * DAY + 1, Near::Far),
+            (21 * DAY, Near::Weeks),
+            (7 * DAY + 1, Near::Weeks),
+            (7 * DAY, Near::Week),
+            (DAY + 1, Near::Week),
+            (DAY, Near::Day),
+            (0, Near::Day),
+        ] {
+            assert_eq!(near(left), wanted, "{left}");
+        }
+        assert_eq!(Near::of(None), Near::Over);
+        assert!(Near::Far < Near::Weeks && Near::Week < Near::Day && Near::Day < Near::Over);
     }
 }

@@ -26,6 +26,7 @@ use crate::state::{Kept, Overrides, StateDir};
 mod bundle;
 mod ending;
 mod first;
+mod looks;
 mod owner;
 mod refused;
 mod status;
@@ -427,23 +428,6 @@ impl Reload {
         self.status().not_remembered = why;
     }
 
-    /// Whether there is a state directory.
-    pub(crate) fn has_state(&self) -> bool {
-        self.state.is_some()
-    }
-
-    /// Says when the state directory is not where it was any more, and when it is again.
-    pub(crate) fn looks_after_state(&self) {
-        let looked = self.state.as_ref().map(StateDir::is_at_home);
-        let away = looked.and_then(Result::err).map(|why| why.to_string());
-        let was = std::mem::replace(&mut self.status().away, away.clone());
-        match (&was, &away) {
-            (None, Some(why)) => tracing::error!(why, "the state directory is not where it was"),
-            (Some(_), None) => tracing::info!("the state directory is where it was"),
-            (None, None) | (Some(_), Some(_)) => {}
-        }
-    }
-
     fn served(&self, change: Change) -> Change {
         let forgotten = self.status().not_remembered.clone();
         if forgotten.is_some() {
@@ -452,6 +436,7 @@ impl Reload {
         }
         let mut status = self.status();
         status.took(&change);
+        status.certificates = self.engine.broken_certificates();
         if !change.active.differs {
             status.not_as_said.clear();
         }

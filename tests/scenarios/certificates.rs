@@ -15,7 +15,7 @@ use rustls::version::{TLS12, TLS13};
 pub(crate) struct House {
     pub(crate) authority: Authority,
     pub(crate) text: String,
-    files: Vec<(String, String)>,
+    pub(crate) files: Vec<(String, String)>,
 }
 
 impl House {

@@ -37,6 +37,7 @@ mod paths;
 mod pools;
 mod refusals;
 mod reload;
+mod renewal;
 mod retry;
 mod rotation;
 mod selection;

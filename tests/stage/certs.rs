@@ -104,6 +104,15 @@ impl Authority {
         self.signs_what(params)
     }
 
+    /// The same for the key of another.
+    #[must_use]
+    pub fn signs_again(&self, names: &[&str], years: Range<i32>, of: &Identity) -> Identity {
+        let mut params = parameters(names);
+        params.not_before = date_time_ymd(years.start, 1, 1);
+        params.not_after = date_time_ymd(years.end, 1, 1);
+        self.signs_key(params, &KeyPair::from_pem(&of.key_pem).expect("a key"))
+    }
+
     fn signs_what(&self, params: CertificateParams) -> Identity {
         self.signs_key(params, &KeyPair::generate().expect("a key"))
     }

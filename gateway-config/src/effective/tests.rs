@@ -173,7 +173,9 @@ fn profile(c: &mut Choices, name: &str) -> Tls {
             .collect(),
         tls12,
         tls13,
-        suites: c.maybe(|c| c.at_least_one(&["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"])),
+        suites: c
+            .maybe(|c| c.at_least_one(&["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"]))
+            .filter(|_| tls13),
         alpn: c.maybe(protocols),
         resumption: c.flag(),
         ..Tls::new(name.into(), pem("chain"), pem("key"))
