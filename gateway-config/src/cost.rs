@@ -44,6 +44,7 @@ const COSTS: &[(&str, Cost)] = &[
     ("listeners.*.proxy_protocol_from", Cost::NewConnections),
     ("listeners.*.redirect", Cost::AtOnce),
     ("listeners.*.reuse_port", Cost::Rebind),
+    ("listeners.*.strict_sni", Cost::NewConnections),
     ("listeners.*.tls", Cost::NewConnections),
     ("listeners.*.trusted_proxies", Cost::AtOnce),
     ("listeners.*.tunnel_idle", Cost::AtOnce),

@@ -301,6 +301,7 @@ settings! {
 
     LISTENERS = "listeners", Kind::Tables, "Addresses that accept connections.";
     LISTENER_BIND = "listeners.*.bind", Kind::TextOrTexts, "The IP address and port on which connections are accepted, or several of them.";
+    LISTENER_STRICT_SNI = "listeners.*.strict_sni", flag(), "Whether a TLS handshake is refused that asks for a name of no site, or for none.";
     LISTENER_TLS = "listeners.*.tls", Kind::Text, "The TLS profile shown where a site names none; clear text when absent.";
     LISTENER_ALPN = "listeners.*.alpn", words(&["h2", "http/1.1"], ALPN), "The protocols offered during the TLS handshake; on a clear listener HTTP/1.1 needs no offer.";
     LISTENER_H2C = "listeners.*.h2c", flag(), "Whether a clear listener takes HTTP/2 from clients that begin with it (prior knowledge).";

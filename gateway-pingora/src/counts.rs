@@ -75,6 +75,8 @@ pub(crate) enum Handshake {
     Rejected,
     /// It took too long.
     Slow,
+    /// The name asked for is one that nobody has.
+    UnknownName,
 }
 
 /// Handshakes, by what they came to.
@@ -197,7 +199,7 @@ impl ByClass {
 }
 
 impl Handshake {
-    const ALL: [(Handshake, &str); 8] = [
+    const ALL: [(Handshake, &str); 9] = [
         (Handshake::Done, "done"),
         (Handshake::Failed, "failed"),
         (Handshake::Gone, "gone"),
@@ -206,6 +208,7 @@ impl Handshake {
         (Handshake::NothingInCommon, "nothing_in_common"),
         (Handshake::Rejected, "rejected"),
         (Handshake::Slow, "slow"),
+        (Handshake::UnknownName, "unknown_name"),
     ];
 }
 

@@ -8,20 +8,21 @@
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use rustls::Error;
-use rustls::server::Acceptor;
+use rustls::server::{Acceptor, ClientHello};
+use rustls::{Error, ServerConfig};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::counts::Handshake;
+use crate::covered::Covered;
 use crate::profile::Agreed;
 use crate::shown::{Secured, Shown};
 
-/// A fatal alert outside of encryption, as a record (RFC 8446 §5.1, §6): that something here is not as it
-/// should be (`internal_error`).
-const NOT_THE_CLIENTS_FAULT: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
+/// Alerts (RFC 8446 §6.2): something here is not as it should be; nobody has the name.
+const INTERNAL_ERROR: u8 = 80;
+const UNRECOGNIZED_NAME: u8 = 112;
 
 /// Does a handshake. Whoever drops it closes the connection.
 ///
@@ -33,23 +34,31 @@ pub(crate) async fn shake_hands(
 ) -> Result<(TlsStream<TcpStream>, Secured), Handshake> {
     let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
     let mut start = hello.map_err(|why| reason(&why))?;
-    let chosen = {
-        let hello = start.client_hello();
-        let profile = shown.profile(hello.server_name());
-        profile.choose(&hello).map(|certificate| {
-            let covered = Arc::clone(&certificate.pair.covered);
-            (Arc::clone(&certificate.config), covered)
-        })
-    };
-    let Some((config, covered)) = chosen else {
-        let _ = start.io.write_all(&NOT_THE_CLIENTS_FAULT).await;
-        return Err(Handshake::NoCertificate);
+    let (config, covered) = match choose(&start.client_hello(), shown) {
+        Ok(chosen) => chosen,
+        Err((alert, why)) => {
+            // Fatal, and outside of encryption (RFC 8446 §5.1).
+            let _ = start.io.write_all(&[21, 3, 3, 0, 2, 2, alert]).await;
+            return Err(why);
+        }
     };
     let stream = start.into_stream(config).await;
     let stream = stream.map_err(|why| reason(&why))?;
     let agreed = Agreed::of(stream.get_ref().1);
     Ok((stream, Secured { covered, agreed }))
 }
+
+/// What a hello is answered with, and for whom that may be taken; else the alert, and what it comes to.
+fn choose(hello: &ClientHello<'_>, shown: &Shown) -> Result<Chosen, (u8, Handshake)> {
+    let profile = shown.profile(hello.server_name());
+    let profile = profile.ok_or((UNRECOGNIZED_NAME, Handshake::UnknownName))?;
+    let certificate = profile.choose(hello);
+    let certificate = certificate.ok_or((INTERNAL_ERROR, Handshake::NoCertificate))?;
+    let covered = Arc::clone(&certificate.pair.covered);
+    Ok((Arc::clone(&certificate.config), covered))
+}
+
+type Chosen = (Arc<ServerConfig>, Arc<Covered>);
 
 /// Why a handshake has failed.
 fn reason(why: &io::Error) -> Handshake {

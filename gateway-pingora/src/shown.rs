@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gateway_config::model::{Listener, Name, Tls};
-use gateway_config::{Hosts, Snapshot};
+use gateway_config::{FoundBy, Hosts, Snapshot};
 
 use crate::covered::Covered;
 use crate::fault::Fault;
@@ -23,6 +23,8 @@ pub(crate) struct Shown {
     /// Of the sites that have one of their own, by the place of the site in the model.
     of_sites: HashMap<usize, Arc<Profile>>,
     own: Arc<Profile>,
+    /// Whether names that no site has are shown nothing.
+    is_strict: bool,
 }
 
 /// What a connection was made under.
@@ -71,18 +73,22 @@ impl Shown {
             names: snapshot.hosts(&listener.name).cloned(),
             of_sites,
             own,
+            is_strict: listener.strict_sni,
         })))
     }
 
-    /// The profile for a name that is asked for, or for none.
-    pub(crate) fn profile(&self, name: Option<&str>) -> &Arc<Profile> {
-        if self.of_sites.is_empty() {
-            return &self.own;
+    /// The profile for a name that is asked for, or for none; `None`: it is shown nothing.
+    pub(crate) fn profile(&self, name: Option<&str>) -> Option<&Arc<Profile>> {
+        if self.of_sites.is_empty() && !self.is_strict {
+            return Some(&self.own);
         }
         let names = self.names.as_ref();
         let found = names.and_then(|names| names.find(name.unwrap_or_default()));
+        if self.is_strict && found.is_none_or(|found| found.by == FoundBy::Default) {
+            return None;
+        }
         let of_site = found.and_then(|found| self.of_sites.get(&found.site));
-        of_site.unwrap_or(&self.own)
+        Some(of_site.unwrap_or(&self.own))
     }
 
     /// Whether a handshake for this host could have come to what was agreed on. Under the profile of the
@@ -91,15 +97,18 @@ impl Shown {
         if self.of_sites.is_empty() {
             return true;
         }
-        let profile = self.profile(Some(host));
-        let is_own = Arc::ptr_eq(profile, self.profile(agreed.name.as_deref()));
+        let Some(profile) = self.profile(Some(host)) else {
+            return false;
+        };
+        let of_name = self.profile(agreed.name.as_deref());
+        let is_own = of_name.is_some_and(|own| Arc::ptr_eq(profile, own));
         is_own || profile.policy.allows(agreed)
     }
 
     /// Whether what was agreed on still keeps to the profile of the name that was asked for.
     pub(crate) fn holds(&self, agreed: &Agreed) -> bool {
         let profile = self.profile(agreed.name.as_deref());
-        profile.policy.allows(agreed)
+        profile.is_some_and(|profile| profile.policy.allows(agreed))
     }
 
     fn of_name(&self, name: &str) -> Option<&Arc<Profile>> {
@@ -133,10 +142,11 @@ mod tests {
     }
 
     /// Sites whose profiles have their names; the ones at odd places have none of their own.
-    fn shown(hosts: &[Vec<String>], default: Option<usize>) -> Arc<Shown> {
+    fn shown(hosts: &[Vec<String>], default: Option<usize>, is_strict: bool) -> Arc<Shown> {
         let mut model = Model::new();
         let mut listener = Listener::new("edge".into(), ([127, 0, 0, 1], 0).into());
         listener.tls = Some(tls("own"));
+        listener.strict_sni = is_strict;
         let mut taken = Vec::new();
         for (at, hosts) in hosts.iter().enumerate() {
             let mut site = Site::new(format!("{at}").into(), "edge".into());
@@ -157,16 +167,29 @@ mod tests {
     }
 
     /// The same by looking at every host, the exact ones first.
-    fn expected(hosts: &[Vec<String>], default: Option<usize>, name: &str) -> String {
+    fn expected(
+        hosts: &[Vec<String>],
+        default: Option<usize>,
+        is_strict: bool,
+        name: &str,
+    ) -> Option<String> {
         let has = |wanted: &str| hosts.iter().position(|of| of.iter().any(|it| it == wanted));
         let above = name
             .split_once('.')
             .map(|(_, parent)| format!("*.{parent}"));
-        let found = has(name).or_else(|| has(&above?)).or(default);
+        let found = has(name)
+            .or_else(|| has(&above?))
+            .or(default.filter(|_| !is_strict));
         match found {
-            Some(at) if at % 2 == 0 => at.to_string(),
-            _ => "own".to_owned(),
+            Some(at) if at % 2 == 0 => Some(at.to_string()),
+            None if is_strict => None,
+            _ => Some("own".to_owned()),
         }
+    }
+
+    fn named(shown: &Shown, name: Option<&str>) -> Option<String> {
+        let profile = shown.profile(name);
+        profile.map(|profile| profile.name().to_string())
     }
 
     proptest! {
@@ -174,14 +197,15 @@ mod tests {
         fn a_name_is_shown_the_profile_of_its_site_and_no_other(
             hosts in vec(vec(a_host(), 0..4), 0..6),
             default in proptest::option::of(0_usize..6),
+            is_strict in any::<bool>(),
             name in a_name(),
         ) {
             let default = default.filter(|at| *at < hosts.len());
-            let shown = shown(&hosts, default);
-            let wanted = expected(&hosts, default, &name);
-            prop_assert_eq!(&**shown.profile(Some(&name)).name(), &*wanted);
+            let shown = shown(&hosts, default, is_strict);
+            let wanted = expected(&hosts, default, is_strict, &name);
+            prop_assert_eq!(&named(&shown, Some(&name)), &wanted);
             let folded = format!("{}.", name.to_uppercase());
-            prop_assert_eq!(&**shown.profile(Some(&folded)).name(), &*wanted);
+            prop_assert_eq!(&named(&shown, Some(&folded)), &wanted);
         }
     }
 
@@ -189,10 +213,14 @@ mod tests {
     fn who_asks_for_no_name_is_shown_what_a_name_is_that_nobody_has() {
         let hosts = vec![vec!["a".to_owned()], vec![], vec![]];
         for (default, wanted) in [(None, "own"), (Some(1), "own"), (Some(2), "2")] {
-            let shown = shown(&hosts, default);
-            assert_eq!(&**shown.profile(None).name(), wanted);
-            assert_eq!(&**shown.profile(Some("b")).name(), wanted);
-            assert_eq!(&**shown.profile(Some("a")).name(), "0");
+            let (usual, strict) = (shown(&hosts, default, false), shown(&hosts, default, true));
+            for name in [None, Some("b")] {
+                assert_eq!(named(&usual, name).as_deref(), Some(wanted));
+                assert_eq!(named(&strict, name), None);
+            }
+            for shown in [usual, strict] {
+                assert_eq!(named(&shown, Some("a")).as_deref(), Some("0"));
+            }
         }
     }
 }

@@ -107,6 +107,33 @@ fn each_name_is_shown_the_certificate_of_its_site_and_others_the_listeners() {
 }
 
 #[test]
+fn a_strict_listener_shows_nothing_to_who_asks_for_a_name_that_no_site_has() {
+    let (mut house, own) = House::new();
+    let own_line = "tls = \"own\"\n";
+    house.text = house
+        .text
+        .replace(own_line, &format!("{own_line}strict_sni = true\n"));
+    let exact = house.authority.signs(&["a.test"]);
+    house.profile("exact", &exact, "");
+    house.site("exact", &["a.test"], "exact");
+    house.site("own", &["own.test"], "own");
+    let door = house.opens();
+
+    for (name, shown) in [("a.test", &exact), ("own.test", &own)] {
+        let shaken = house.hello(name).shakes(door.addr()).unwrap();
+        assert!(shaken.shows(shown), "{name}");
+    }
+    let unknown = [
+        house.hello("unknown.test"),
+        house.hello("own.test").without_a_name(),
+    ];
+    for hello in unknown {
+        let why = hello.fails(door.addr());
+        assert!(why.contains("UnrecognisedName"), "{why}");
+    }
+}
+
+#[test]
 fn version_suites_and_protocols_are_those_of_the_name() {
     let (mut house, _) = House::new();
     let strict = house.authority.signs(&["strict.test"]);

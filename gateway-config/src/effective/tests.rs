@@ -134,6 +134,7 @@ fn model(c: &mut Choices) -> Model {
         }
     }
     model.limits.body_memory = u64::from(c.number(1 << 20, 1 << 30));
+    model.limits.certificate_poll = Duration::from_millis(c.number(1_000, 9_999).into());
     model.limits.connections = c.number(1, 9_999);
     model.limits.connections_per_client = c.number(1, 9_999);
     model.limits.handshakes = c.number(1, 9_999);
@@ -200,6 +201,7 @@ fn listener(c: &mut Choices, at: u32, profiles: &[Tls]) -> Listener {
         Some(_) => {
             let offered = protocols(c);
             (one.http1, one.http2) = (offered.http1, offered.http2);
+            one.strict_sni = c.flag();
         }
         None => (one.h2c, one.redirect_to_https) = (c.flag(), c.flag()),
     }

@@ -20,6 +20,9 @@ pub struct Listener {
     pub also_bind: Vec<SocketAddr>,
     /// The profile shown where no site has one for the name asked for; `None` is clear text.
     pub tls: Option<Tls>,
+    /// Whether a handshake is refused that asks for a name of no site, or for none. Only on a TLS
+    /// listener.
+    pub strict_sni: bool,
     /// Whether HTTP/1.1 is offered by ALPN; always on a clear listener.
     pub http1: bool,
     /// Whether HTTP/2 is offered by ALPN. Only on a TLS listener.
@@ -147,6 +150,7 @@ impl Listener {
             bind,
             also_bind: Vec::new(),
             tls: None,
+            strict_sni: s::LISTENER_STRICT_SNI.is_on(),
             http1: true,
             http2: false,
             h2c: s::LISTENER_H2C.is_on(),
