@@ -60,6 +60,7 @@ fn written(model: &Model, mut out: Writer) -> String {
 fn process(out: &mut Writer, model: &Model) {
     out.table("limits");
     out.size(&s::LIMIT_BODY_MEMORY, model.limits.body_memory);
+    out.time(&s::LIMIT_CERTIFICATE_POLL, model.limits.certificate_poll);
     out.line(&s::LIMIT_CONNECTIONS, model.limits.connections);
     out.line(&s::LIMIT_PER_CLIENT, model.limits.connections_per_client);
     out.line(&s::LIMIT_HANDSHAKES, model.limits.handshakes);

@@ -136,15 +136,37 @@ fn check_file(file: &NamedFile) -> Option<Diagnostic> {
 
 type Looked = io::Result<Option<Diagnostic>>;
 
-/// A key is judged by the mode of the file opened, so that nobody can swap it between.
-fn key(file: &NamedFile) -> Looked {
+/// The rights on a key, where others than its owner have any.
+fn too_open(key: &File) -> io::Result<Option<u32>> {
     use std::os::unix::fs::PermissionsExt;
 
-    let mode = open_regular(&file.path)?.metadata()?.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
+    let mode = key.metadata()?.permissions().mode() & 0o777;
+    Ok((mode & 0o077 != 0).then_some(mode))
+}
+
+/// The bytes of a chain or a key, 4 MiB of them at most.
+///
+/// # Errors
+/// The file cannot be read, is no regular file, or is a key that others may read: judged by the file
+/// opened, so that nobody can swap it between.
+pub fn read_pem(path: &Path, role: FileRole) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    if role == FileRole::Key
+        && let Some(mode) = too_open(&file)?
+    {
+        let why = format!("others may read it: its mode is {mode:03o}");
+        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn key(file: &NamedFile) -> Looked {
+    let Some(mode) = too_open(&open_regular(&file.path)?)? else {
         let holds_key = |bytes: &[u8]| PrivateKeyDer::from_pem_slice(bytes).is_ok();
         return pem(file, "private key", holds_key);
-    }
+    };
     let shown = file.path.display();
     let title = format!("others may read the private key {shown}");
     Ok(Some(
@@ -158,11 +180,7 @@ fn key(file: &NamedFile) -> Looked {
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 fn read(file: &NamedFile) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_regular(&file.path)?
-        .take(MAX_BYTES)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
+    read_pem(&file.path, FileRole::Chain)
 }
 
 fn pem(file: &NamedFile, what: &str, holds: impl Fn(&[u8]) -> bool) -> Looked {

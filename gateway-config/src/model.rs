@@ -75,6 +75,8 @@ pub struct Model {
 pub struct Limits {
     /// Bytes of request bodies held in memory at once, over all connections.
     pub body_memory: u64,
+    /// Longest time until a change in the files of certificates and keys is seen.
+    pub certificate_poll: Duration,
     /// Connections per listener.
     pub connections: u32,
     /// Connections per client address and listener; trusted proxies are not counted.
@@ -148,6 +150,7 @@ impl Model {
             pools: Vec::new(),
             limits: Limits {
                 body_memory: s::LIMIT_BODY_MEMORY.number(),
+                certificate_poll: s::LIMIT_CERTIFICATE_POLL.time(),
                 connections: s::LIMIT_CONNECTIONS.number(),
                 connections_per_client: s::LIMIT_PER_CLIENT.number(),
                 handshakes: s::LIMIT_HANDSHAKES.number(),

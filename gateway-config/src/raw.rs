@@ -67,6 +67,7 @@ pub(crate) struct AddressSet {
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Limits {
     pub(crate) body_memory: Leaf<Quantity>,
+    pub(crate) certificate_poll: Leaf<Quantity>,
     pub(crate) connections: Leaf<i64>,
     pub(crate) connections_per_client: Leaf<i64>,
     pub(crate) handshakes: Leaf<i64>,

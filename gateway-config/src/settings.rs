@@ -301,6 +301,7 @@ settings! {
 
     LISTENERS = "listeners", Kind::Tables, "Addresses that accept connections.";
     LISTENER_BIND = "listeners.*.bind", Kind::TextOrTexts, "The IP address and port on which connections are accepted, or several of them.";
+    LISTENER_STRICT_SNI = "listeners.*.strict_sni", flag(), "Whether a TLS handshake is refused that asks for a name of no site, or for none.";
     LISTENER_TLS = "listeners.*.tls", Kind::Text, "The TLS profile shown where a site names none; clear text when absent.";
     LISTENER_ALPN = "listeners.*.alpn", words(&["h2", "http/1.1"], ALPN), "The protocols offered during the TLS handshake; on a clear listener HTTP/1.1 needs no offer.";
     LISTENER_H2C = "listeners.*.h2c", flag(), "Whether a clear listener takes HTTP/2 from clients that begin with it (prior knowledge).";
@@ -494,6 +495,7 @@ settings! {
 
     LIMITS = "limits", Kind::Table, "Bounds of the whole process.";
     LIMIT_BODY_MEMORY = "limits.body_memory", bytes(256 * MIB, MIB, 1 << 50), "Request bodies held in memory at once; over it 503.";
+    LIMIT_CERTIFICATE_POLL = "limits.certificate_poll", time(60 * SECOND, SECOND, DAY), "Longest time until a change in the files of certificates and keys is seen.";
     LIMIT_CONNECTIONS = "limits.connections", number(20_000, 1, 10_000_000), "Connections per listener.";
     LIMIT_PER_CLIENT = "limits.connections_per_client", number(1_000, 1, 10_000_000), "Connections per client address and listener; trusted proxies are not counted.";
     LIMIT_HANDSHAKES = "limits.handshakes", number(1_000, 1, 10_000_000), "TLS handshakes under way per listener.";

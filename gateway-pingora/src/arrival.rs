@@ -3,6 +3,7 @@
 //!
 //! Source: GATEWAY §5, §7, §8; adr/0045.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -10,14 +11,17 @@ use gateway_config::model::Listener;
 use gateway_core::crowd::Member;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 use crate::client::{Client, Held};
-use crate::connection;
-use crate::drain::Drain;
+use crate::counts::Handshake;
+use crate::drain::{Drain, Leave};
 use crate::gate::proxy_header::{NoHeader, ProxyHeader};
 use crate::listening::{Counted, Listening};
+use crate::shown::Shown;
 use crate::stream::Conn;
 use crate::worker::Worker;
+use crate::{clock, connection, handshake};
 
 /// Bytes looked at ahead of a PROXY header's end; the longest without additions has fewer.
 const AHEAD: usize = 256;
@@ -56,11 +60,52 @@ pub(crate) async fn serve(arrival: Arrival, worker: Arc<Worker>) {
         };
         held.member = Some(member);
     }
-    let client = Arc::new(Client::new(listening, drain, peer, held));
-    let Some(conn) = shake_hands(stream, &client, &worker).await else {
+    // Before it is known what is shown, so that no change goes by unseen.
+    let turned = listening.watch_shown();
+    let Some(shown) = listening.shown().clone() else {
+        let client = Arc::new(Client::new(listening, drain, peer, held));
+        let conn = Conn::plain(stream, Arc::clone(&client));
+        return connection::serve(Box::new(conn), client, worker).await;
+    };
+    let own = Arc::new(Drain::new());
+    let client = Arc::new(Client::new(listening, Arc::clone(&own), peer, held));
+    let Some(conn) = shake_hands(stream, shown, &client, &worker).await else {
         return;
     };
-    connection::serve(Box::new(conn), client, worker).await;
+    let ends = ends_with(Arc::clone(&client), drain, turned, Arc::clone(&worker));
+    tokio::select! {
+        biased;
+        never = ends => match never {},
+        () = connection::serve(Box::new(conn), client, worker) => {}
+    }
+}
+
+/// Tells an encrypted connection to end: with all those of its post, or alone, when it does not keep to
+/// what its name is shown any more.
+async fn ends_with(
+    client: Arc<Client>,
+    of_post: Arc<Drain>,
+    mut turned: watch::Receiver<()>,
+    worker: Arc<Worker>,
+) -> Infallible {
+    let mut told = of_post.watch();
+    loop {
+        // Neither can be gone before us: we hold both.
+        tokio::select! {
+            _ = told.changed() => {
+                if let Some(leave) = of_post.leave() {
+                    client.drain.begin(leave);
+                }
+            }
+            _ = turned.changed() => {
+                if !client.keeps_to_its_name() {
+                    let length = worker.shared.serving.load().snapshot.model().drain;
+                    let until = clock::now() + length;
+                    client.drain.begin(Leave { idle_until: until, ends: until });
+                }
+            }
+        }
+    }
 }
 
 /// Whose connection it is: of who connected, or of whom a PROXY header names, where one is required.
@@ -130,31 +175,28 @@ fn join(listening: &Listening, peer: SocketAddr, worker: &Worker) -> Option<Memb
     member
 }
 
-/// Does the handshake, if there is one, in time and among a bounded number.
-async fn shake_hands(stream: TcpStream, client: &Arc<Client>, worker: &Worker) -> Option<Conn> {
+/// Does the handshake, in time and among a bounded number.
+async fn shake_hands(
+    stream: TcpStream,
+    shown: Arc<Shown>,
+    client: &Arc<Client>,
+    worker: &Worker,
+) -> Option<Conn> {
     let listening = &client.listening;
-    let Some(shown) = listening.tls.load_full() else {
-        return Some(Conn::plain(stream, Arc::clone(client)));
-    };
     let Some(_under_way) = begin(listening, worker) else {
         listening.counts.refused.handshakes.one();
         listening.cannot_accept("as many handshakes as may be are under way");
         return None;
     };
     let limit = listening.settings().handshake;
-    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::clone(&shown.config));
-    let handshake = Box::pin(acceptor.accept(stream));
-    let counts = &listening.counts;
-    match tokio::time::timeout(limit, handshake).await {
-        Ok(Ok(stream)) => {
-            counts.handshakes.one();
-            client.was_shown(&shown.covered);
-            return Some(Conn::tls(stream, Arc::clone(client)));
-        }
-        Ok(Err(_)) => counts.handshakes_failed.one(),
-        Err(_) => counts.handshakes_slow.one(),
-    }
-    None
+    let handshake = Box::pin(handshake::shake_hands(stream, &shown));
+    let came_to = tokio::time::timeout(limit, handshake).await;
+    let came_to = came_to.unwrap_or(Err(Handshake::Slow));
+    let counts = &listening.counts.handshakes;
+    counts.count(came_to.as_ref().err().copied().unwrap_or(Handshake::Done));
+    let (stream, secured) = came_to.ok()?;
+    client.is_secured(secured);
+    Some(Conn::tls(stream, Arc::clone(client)))
 }
 
 fn begin(listening: &Arc<Listening>, worker: &Worker) -> Option<Counted> {

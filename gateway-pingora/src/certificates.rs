@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gateway_config::model::{Listener, Site, Tls};
-use gateway_config::{Diagnostic, FileRole, Loaded, NamedFile, codes, pairs};
+use gateway_config::{Diagnostic, FileRole, Loaded, NamedFile, Severity, codes, pairs};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -55,6 +55,47 @@ fn check_at(files: &[NamedFile], now: SystemTime) -> Vec<Diagnostic> {
     // Two profiles may name one file; a finding is at the place, so each is told.
     found.dedup();
     found
+}
+
+/// What of this is lived with: where each listener can show another certificate, one that cannot be used
+/// keeps nothing else from being served, and is a warning.
+#[must_use]
+pub fn live_with(loaded: &Loaded, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let is_error = |one: &&Diagnostic| one.severity == Severity::Error;
+    let is_at =
+        |one: &Diagnostic, file: &NamedFile| one.labels.iter().any(|at| at.place == file.place);
+    let errors: Vec<&Diagnostic> = found.iter().filter(is_error).collect();
+    let is_broken = |file: &NamedFile| errors.iter().any(|one| is_at(one, file));
+    let all: Vec<_> = pairs(&loaded.files).collect();
+    let broken = all
+        .iter()
+        .filter(|(chain, key)| is_broken(chain) || is_broken(key));
+    let broken: BTreeSet<(&Path, &Path)> = broken
+        .map(|(chain, key)| (&*chain.path, &*key.path))
+        .collect();
+    let model = loaded.snapshot.model();
+    let mut encrypted = model.listeners.iter().filter(|one| one.tls.is_some());
+    let shows_some = |listener: &Listener| {
+        let is_here = |site: &&Site| site.listeners().any(|name| *name == listener.name);
+        let of_sites = model.sites.iter().filter(is_here);
+        let profiles = of_sites.filter_map(|site| site.tls.as_deref());
+        let mut all = profiles.chain(&listener.tls).flat_map(Tls::certificates);
+        all.any(|one| !broken.contains(&(&*one.chain, &*one.key)))
+    };
+    if !encrypted.all(shows_some) {
+        return found;
+    }
+    let of_pairs: Vec<&NamedFile> = all
+        .into_iter()
+        .flat_map(|(chain, key)| [chain, key])
+        .collect();
+    let softened = |mut one: Diagnostic| {
+        if of_pairs.iter().any(|file| is_at(&one, file)) {
+            one.severity = Severity::Warning;
+        }
+        one
+    };
+    found.into_iter().map(softened).collect()
 }
 
 /// Looks whether the certificates that a site is served under have one of its names.

@@ -15,7 +15,7 @@ use crate::descriptors;
 use crate::drain::Drain;
 use crate::listening::{Counted, Listening};
 use crate::pace::Bounds;
-use crate::shown::Covered;
+use crate::shown::{Secured, Shown};
 
 /// A client's connection.
 pub(crate) struct Client {
@@ -30,8 +30,8 @@ pub(crate) struct Client {
     /// Until when the node may be silent, in HTTP/1, where one request is served at a time; in HTTP/2
     /// until when the client must have shown what it is. Watched by the stream.
     pub(crate) watch: Arc<Watch>,
-    /// What the certificate covers that it was shown; empty in clear text.
-    covered: OnceLock<Arc<Covered>>,
+    /// What the handshake came to; empty in clear text.
+    secured: OnceLock<Secured>,
     /// The body was not framed as announced; the message cannot be read any further.
     broken_body: AtomicBool,
     /// The body came too slowly; HTTP/1 only.
@@ -71,7 +71,7 @@ impl Client {
             peer,
             address: address(peer),
             watch: Arc::default(),
-            covered: OnceLock::new(),
+            secured: OnceLock::new(),
             broken_body: AtomicBool::new(false),
             slow_body: AtomicBool::new(false),
             admitted: AtomicU64::new(0),
@@ -99,14 +99,29 @@ impl Client {
         }
     }
 
-    /// It was shown a certificate that covers so much.
-    pub(crate) fn was_shown(&self, covered: &Arc<Covered>) {
-        let _ = self.covered.set(Arc::clone(covered));
+    /// A handshake came to this.
+    pub(crate) fn is_secured(&self, secured: Secured) {
+        let _ = self.secured.set(secured);
     }
 
-    /// Whether it may ask for this host here (RFC 9110 §7.4).
+    /// Whether it may ask for this host here: the certificate it was shown covers it (RFC 9110 §7.4),
+    /// and a handshake for it could have come to what was agreed on.
     pub(crate) fn may_ask_for(&self, host: &str) -> bool {
-        self.covered.get().is_none_or(|covered| covered.has(host))
+        let Some(secured) = self.secured.get() else {
+            return true;
+        };
+        let shown = self.listening.shown();
+        let allows = |shown: &Arc<Shown>| shown.allows(&secured.agreed, host);
+        secured.covered.has(host) && shown.as_ref().is_none_or(allows)
+    }
+
+    /// Whether what was agreed on keeps to what its name is shown now.
+    pub(crate) fn keeps_to_its_name(&self) -> bool {
+        let shown = self.listening.shown();
+        let (Some(secured), Some(shown)) = (self.secured.get(), &*shown) else {
+            return true;
+        };
+        shown.holds(&secured.agreed)
     }
 
     /// The body is not framed as announced.

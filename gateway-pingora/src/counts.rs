@@ -50,15 +50,38 @@ pub(crate) struct ListenerCounts {
     pub(crate) refused: Refusals,
     /// What was cut short because of what the client did.
     pub(crate) dropped: Drops,
-    /// Handshakes that came to their end.
-    pub(crate) handshakes: Count,
-    /// Handshakes that did not.
-    pub(crate) handshakes_failed: Count,
-    /// Handshakes that took too long.
-    pub(crate) handshakes_slow: Count,
+    /// Handshakes, by what they came to.
+    pub(crate) handshakes: Handshakes,
     /// Requests not served, and heads that were none.
     pub(crate) failures: Failures,
 }
+
+/// What a handshake came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handshake {
+    /// The connection is encrypted.
+    Done,
+    /// The connection failed in a way that has no word here.
+    Failed,
+    /// The client left.
+    Gone,
+    /// The client sent what is no TLS, or broke its rules.
+    Malformed,
+    /// None of the certificates for the name can be used.
+    NoCertificate,
+    /// No version, suite or protocol is spoken on both sides.
+    NothingInCommon,
+    /// The client did not take what it was shown.
+    Rejected,
+    /// It took too long.
+    Slow,
+    /// The name asked for is one that nobody has.
+    UnknownName,
+}
+
+/// Handshakes, by what they came to.
+#[derive(Debug, Default)]
+pub(crate) struct Handshakes([Count; Handshake::ALL.len()]);
 
 /// Connections closed at once, by the reason.
 #[derive(Debug, Default)]
@@ -172,6 +195,36 @@ impl ByClass {
     /// The classes with their numbers.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> {
         CLASSES.into_iter().zip(self.0.iter().map(Count::now))
+    }
+}
+
+impl Handshake {
+    const ALL: [(Handshake, &str); 9] = [
+        (Handshake::Done, "done"),
+        (Handshake::Failed, "failed"),
+        (Handshake::Gone, "gone"),
+        (Handshake::Malformed, "malformed"),
+        (Handshake::NoCertificate, "no_certificate"),
+        (Handshake::NothingInCommon, "nothing_in_common"),
+        (Handshake::Rejected, "rejected"),
+        (Handshake::Slow, "slow"),
+        (Handshake::UnknownName, "unknown_name"),
+    ];
+}
+
+impl Handshakes {
+    /// One more has come to this.
+    pub(crate) fn count(&self, what: Handshake) {
+        let at = Handshake::ALL.iter().position(|(one, _)| *one == what);
+        if let Some(count) = at.and_then(|at| self.0.get(at)) {
+            count.one();
+        }
+    }
+
+    /// What they came to, with their numbers.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let words = Handshake::ALL.into_iter().map(|(_, word)| word);
+        words.zip(self.0.iter().map(Count::now))
     }
 }
 

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use gateway_config::Snapshot;
-use gateway_config::model::{Model, Name};
+use gateway_config::model::{Listener, Model, Name};
 use gateway_core::pool::Asked;
 use tracing_appender::non_blocking::NonBlocking;
 
@@ -19,11 +20,14 @@ use crate::departed::Departed;
 use crate::exposition::Exposition;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
+use crate::listening::Listening;
+use crate::pairs::{News, Pairs};
 use crate::probing::{Found, Probing, Tried};
+use crate::series;
 use crate::serving::{Serving, Shared};
+use crate::shown::Shown;
 use crate::threshold::Threshold;
 use crate::view::{Applied, DataPlane, PoolView};
-use crate::{series, tls};
 
 /// How long a change waits for workers to hand sockets over; one that is so busy does it later.
 const HANDOVER: Duration = Duration::from_millis(250);
@@ -34,6 +38,7 @@ pub struct Engine {
     generations: Mutex<Generations>,
     /// Held by whoever changes something, from preparing to activating.
     overrides: Mutex<Overrides>,
+    pairs: Mutex<Pairs>,
     probing: Probing,
     departed: Departed,
     started: SystemTime,
@@ -69,6 +74,7 @@ pub struct Prepared<'a> {
     /// Nothing else changes meanwhile.
     overrides: MutexGuard<'a, Overrides>,
     serving: Serving,
+    pairs: Pairs,
     plan: Plan,
     /// Nodes without which a pool would have nobody to ask.
     tried: Vec<Tried>,
@@ -94,11 +100,14 @@ impl Engine {
                 workers: options.workers,
                 drained: options.drained.into_iter().collect(),
             }),
+            pairs: Mutex::default(),
             probing: Probing::new(&snapshot.model().resolver).map_err(Fault::Worker)?,
             departed: Departed::default(),
             started: clock::wall(),
         };
-        let wanted = wanted(snapshot.model())?;
+        let pairs = Pairs::read(snapshot.model(), &Pairs::default(), clock::wall());
+        let wanted = wanted(&snapshot, &pairs, &[])?;
+        *engine.pairs() = pairs;
         let workers = workers(options.workers, snapshot.model());
         let mut outside = options.inherited;
         let plan = engine
@@ -135,7 +144,9 @@ impl Engine {
         let mut serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
         serving.keep_departed(&before, &self.generations().names());
         let workers = workers(overrides.workers, model);
-        let wanted = wanted(model)?;
+        let known = self.pairs().clone();
+        let pairs = Pairs::read(model, &known, clock::wall());
+        let wanted = wanted(&snapshot, &pairs, &self.generations().listening())?;
         let plan = self
             .generations()
             .plan(wanted, workers, &mut Vec::new(), &self.shared)?;
@@ -148,6 +159,7 @@ impl Engine {
             tried,
             overrides,
             serving,
+            pairs,
             plan,
             access_log: None,
             is_new_generation: false,
@@ -240,6 +252,36 @@ impl Engine {
         self.departed.views(&serving.pools)
     }
 
+    /// Looks at the files of certificates again: what has come into them is shown from here on. Says
+    /// what was not said before. Waits for a change that is under way; reads files, and so may wait for
+    /// a disk.
+    pub fn renew_certificates(&self) {
+        let _alone = self.change();
+        let (snapshot, now) = (self.snapshot(), clock::wall());
+        let before = self.pairs().clone();
+        let mut pairs = Pairs::read(snapshot.model(), &before, now);
+        for (chain, news) in pairs.news(&before, now) {
+            say(chain, &news);
+        }
+        let listening = self.generations().listening();
+        match wanted(&snapshot, &pairs, &listening) {
+            Ok(wanted) if pairs.is_otherwise(&before) => {
+                for ((_, shown), one) in wanted.into_iter().zip(&listening) {
+                    one.show(shown);
+                }
+            }
+            Ok(_) => {}
+            Err(why) => tracing::error!(%why, "certificates are shown as before"),
+        }
+        *self.pairs() = pairs;
+    }
+
+    /// What cannot be used of the files of certificates, a sentence each.
+    #[must_use]
+    pub fn broken_certificates(&self) -> Vec<String> {
+        self.pairs().broken().collect()
+    }
+
     /// Writes what it counts, for a scraper.
     pub fn write_metrics(&self, out: &mut Exposition) {
         let serving = self.shared.serving.load_full();
@@ -247,6 +289,7 @@ impl Engine {
         series::listeners(out, &listening);
         series::sites(out, &serving);
         series::pools(out, &serving.pools, &self.departed);
+        series::certificates(out, serving.snapshot.model(), &self.pairs());
         series::process(out, &self.shared, &self.data_plane());
     }
 
@@ -289,6 +332,10 @@ impl Engine {
         self.generations
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pairs(&self) -> MutexGuard<'_, Pairs> {
+        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self) -> MutexGuard<'_, Overrides> {
@@ -350,6 +397,7 @@ impl Prepared<'_> {
             let moves = pool.state.apply(&pool.pool, &asked, &drained, now);
             pool.report(&moves);
         }
+        *self.engine.pairs() = self.pairs;
         let serving = shared.serving.load_full();
         let probing = &self.engine.probing;
         probing.ask_names_of(&serving.snapshot.model().resolver);
@@ -395,16 +443,30 @@ impl Overrides {
     }
 }
 
-/// The listeners with what is in the files they name.
-fn wanted(model: &Model) -> Result<Vec<Wanted>, Fault> {
-    let with_files = |listener: &gateway_config::model::Listener| {
-        let tls = listener.tls.as_ref();
-        let config = tls
-            .map(|tls| tls::server(tls, listener.http2))
-            .transpose()?;
-        Ok((listener.clone(), config))
+/// Says what is new of a pair.
+fn say(chain: &Path, news: &News) {
+    let certificate = chain.display();
+    match news {
+        News::Broken(why) => tracing::warn!(%certificate, why, "a certificate cannot be used"),
+        News::Ends(0) => tracing::error!(%certificate, "a certificate has ended, or does today"),
+        News::Ends(days) => tracing::warn!(%certificate, days, "a certificate ends soon"),
+        News::Shown => tracing::info!(%certificate, "a certificate is shown that was not before"),
+    }
+}
+
+/// The listeners with what they show; profiles that stay as they are on listeners `before`, too.
+fn wanted(
+    snapshot: &Snapshot,
+    pairs: &Pairs,
+    before: &[Arc<Listening>],
+) -> Result<Vec<Wanted>, Fault> {
+    let with_shown = |listener: &Listener| {
+        let known = before.iter().find(|one| one.name == listener.name);
+        let known = known.and_then(|one| one.shown().clone());
+        let shown = Shown::new(snapshot, listener, pairs, known.as_deref())?;
+        Ok((listener.clone(), shown))
     };
-    model.listeners.iter().map(with_files).collect()
+    snapshot.model().listeners.iter().map(with_shown).collect()
 }
 
 fn workers(set: Option<NonZeroU16>, model: &Model) -> usize {

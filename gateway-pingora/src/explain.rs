@@ -5,6 +5,7 @@
 //! [`Site::explain`](gateway_config::model::Site::explain).
 
 use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use gateway_config::model::{HeadLimits, Listener, Name, Pool, Route, Site, Tls};
@@ -18,12 +19,12 @@ use http::header::{
 use http::{HeaderMap, Method};
 
 use crate::access;
+use crate::covered::Covered;
 use crate::fields::{asked_to_upgrade, carried};
 use crate::gate::head::judge;
 use crate::gate::scan::Scan;
 use crate::ids::REQUEST_ID;
 use crate::origin::Origin;
-use crate::shown::Covered;
 use crate::step::{body, route, send};
 use crate::stream::HeadRefusal;
 use crate::tls;
@@ -83,12 +84,17 @@ pub fn refused(
     passed().err()?.failure().map(|failure| of(&failure))
 }
 
-/// Whether a host may be asked for over a connection that shows this certificate, as it is in its file
-/// now; `None`: it cannot be read.
+/// Whether a host may be asked for over a connection that shows a certificate of this profile, as they
+/// are in their files now; `None`: none can be read.
 #[must_use]
 pub fn is_covered(tls: &Tls, host: &str) -> Option<bool> {
-    let chain = tls::certificates(&tls.chain).ok()?;
-    chain.first().map(|first| Covered::of(first).has(host))
+    let covers = |chain: &Path| {
+        let chain = tls::certificates(chain).ok()?;
+        chain.first().map(|first| Covered::of(first).has(host))
+    };
+    let all = tls.certificates();
+    all.filter_map(|one| covers(&one.chain))
+        .reduce(|a, b| a || b)
 }
 
 /// What the gateway answers to a method, whatever the path, if that is so at this site.

@@ -67,6 +67,14 @@ pub enum Fault {
         /// The name.
         name: String,
     },
+    /// No handshake can be done under a TLS profile.
+    #[error("TLS profile `{profile}`: {because}")]
+    Profile {
+        /// The profile.
+        profile: Name,
+        /// Why not.
+        because: String,
+    },
     /// The snapshot needs something that this data plane does not do.
     #[error("{what} is not served by this data plane")]
     NotServed {

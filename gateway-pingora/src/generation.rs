@@ -152,7 +152,7 @@ impl Generations {
     pub(crate) fn wanted(&self) -> Vec<Wanted> {
         let wanted = |one: &Served| {
             let settings = Listener::clone(&one.listening.settings());
-            (settings, one.listening.tls.load_full())
+            (settings, one.listening.shown().clone())
         };
         self.served.iter().map(wanted).collect()
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use gateway_config::model::{Listener, Name};
 use gateway_core::crowd::Crowd;
+use tokio::sync::watch;
 
 use crate::clock;
 use crate::counts::ListenerCounts;
@@ -17,8 +18,10 @@ pub(crate) struct Listening {
     /// Its name.
     pub(crate) name: Name,
     settings: ArcSwap<Listener>,
-    /// What a handshake is done with; `None` in clear text.
-    pub(crate) tls: ArcSwapOption<Shown>,
+    /// What a handshake shows; `None` in clear text.
+    tls: ArcSwapOption<Shown>,
+    /// Told after that has changed.
+    turned: watch::Sender<()>,
     /// What is counted of it.
     pub(crate) counts: ListenerCounts,
     /// How many connections each client has.
@@ -43,6 +46,7 @@ impl Listening {
             name: Arc::clone(&listener.name),
             settings: ArcSwap::from_pointee(listener),
             tls: ArcSwapOption::new(tls),
+            turned: watch::Sender::new(()),
             counts: ListenerCounts::default(),
             crowd: Arc::default(),
             connections: AtomicU32::new(0),
@@ -60,7 +64,23 @@ impl Listening {
     /// The next request, the next handshake, are under these.
     pub(crate) fn apply(&self, listener: Listener, tls: Option<Arc<Shown>>) {
         self.settings.store(Arc::new(listener));
+        self.show(tls);
+    }
+
+    /// The next handshakes show this, and connections that do not keep to it are to end.
+    pub(crate) fn show(&self, tls: Option<Arc<Shown>>) {
         self.tls.store(tls);
+        self.turned.send_replace(());
+    }
+
+    /// What a handshake shows at this moment; `None` in clear text.
+    pub(crate) fn shown(&self) -> Guard<Option<Arc<Shown>>> {
+        self.tls.load()
+    }
+
+    /// Told whenever a handshake shows something else.
+    pub(crate) fn watch_shown(&self) -> watch::Receiver<()> {
+        self.turned.subscribe()
     }
 
     /// Whether its connections are encrypted.

@@ -6,8 +6,11 @@
 //!
 //! Source: GATEWAY §10; adr/0039; the naming rules of Prometheus.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
+use gateway_config::model::Model;
 use gateway_core::node::LiveNode;
 use gateway_core::tally::Outcome;
 
@@ -15,6 +18,7 @@ use crate::counts::{Count, OnListener, Totals};
 use crate::departed::Departed;
 use crate::exposition::{Exposition, Kind};
 use crate::listening::Listening;
+use crate::pairs::{self, Pairs};
 use crate::pools::{LivePool, Pools};
 use crate::serving::{Serving, Shared};
 use crate::site::ServedSite;
@@ -49,13 +53,9 @@ pub(crate) fn listeners(out: &mut Exposition, all: &[Arc<Listening>]) {
     let words = "TLS handshakes that have ended.";
     out.family("gateway_handshakes_total", Counter, words);
     for one in all {
-        let counts = &one.counts;
-        let rows = [
-            ("done", &counts.handshakes),
-            ("failed", &counts.handshakes_failed),
-            ("slow", &counts.handshakes_slow),
-        ];
-        by(out, &one.name, "outcome", &rows);
+        for (outcome, count) in one.counts.handshakes.rows() {
+            out.sample(&[("listener", &one.name), ("outcome", outcome)], count);
+        }
     }
     let words = "Requests, and heads that were none, not served as asked.";
     out.family("gateway_failures_total", Counter, words);
@@ -69,6 +69,25 @@ pub(crate) fn listeners(out: &mut Exposition, all: &[Arc<Listening>]) {
 fn by(out: &mut Exposition, listener: &str, label: &str, rows: &[(&str, &Count)]) {
     for (word, count) in rows {
         out.sample(&[("listener", listener), (label, word)], count.now());
+    }
+}
+
+/// How certificates stand, by profile.
+pub(crate) fn certificates(out: &mut Exposition, model: &Model, pairs: &Pairs) {
+    let standing = pairs::profiles(model).map(|tls| (&*tls.name, pairs.standing(tls)));
+    let standing: BTreeMap<&str, _> = standing.collect();
+    let words = "When the first certificate of the profile ends, in seconds since 1970.";
+    out.family("gateway_certificate_expiry_timestamp_seconds", Gauge, words);
+    for (profile, (ends, _)) in &standing {
+        let since = ends.and_then(|ends| ends.duration_since(UNIX_EPOCH).ok());
+        if let Some(since) = since {
+            out.sample(&[("profile", profile)], since.as_secs());
+        }
+    }
+    let words = "Certificates of the profile of which what is in their files cannot be used.";
+    out.family("gateway_certificates_broken", Gauge, words);
+    for (profile, (_, broken)) in &standing {
+        out.sample(&[("profile", profile)], *broken as u64);
     }
 }
 

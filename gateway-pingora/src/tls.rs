@@ -1,4 +1,4 @@
-//! Certificates and keys from files, made ready for handshakes on both sides.
+//! How connections to nodes are encrypted, and the certificates of a file.
 //!
 //! There is no client certificate anywhere: none is asked of a client, none is shown to a node, and
 //! nothing here could load one (DESIGN: deliberately absent).
@@ -8,45 +8,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gateway_config::canonical::split_port;
-use gateway_config::model::{NodeTls, Pool, Tls, TlsName};
+use gateway_config::model::{NodeTls, Pool, TlsName};
 use pingora_core::protocols::tls::CaType;
 use pingora_core::utils::tls::{WrappedX509, parse_x509};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::ServerName;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
 use crate::fault::Fault;
-use crate::shown::{Covered, Shown};
 
 /// A root that has signed nothing and whose key is gone. A TLS client is never without a root,
 /// not even where nobody checks.
 const NOBODY: &[u8] = include_bytes!("tls/nobody.pem");
-
-/// What a listener does handshakes with.
-///
-/// # Errors
-/// [`Fault::Certificate`] names the file that cannot be read or does not fit.
-pub(crate) fn server(tls: &Tls, http2: bool) -> Result<Arc<Shown>, Fault> {
-    let chain = certificates(&tls.chain)?;
-    let covered = chain.first().map(|first| Covered::of(first));
-    let key = PrivateKeyDer::from_pem_file(&tls.key).map_err(|error| fault(&tls.key, error))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| fault(&tls.chain, error))?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(|error| fault(&tls.chain, error))?;
-    config.alpn_protocols = match http2 {
-        true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
-        false => vec![b"http/1.1".to_vec()],
-    };
-    // A second ticket costs 5 % of a handshake and is hardly ever used (adr/0014).
-    config.send_tls13_tickets = 1;
-    Ok(Arc::new(Shown {
-        config: Arc::new(config),
-        covered: Arc::new(covered.unwrap_or_default()),
-    }))
-}
 
 /// How the connections of a pool are encrypted.
 #[derive(Clone)]

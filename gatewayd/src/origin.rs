@@ -14,7 +14,7 @@ use gateway_config::{
     Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all_for,
     load_sources_for, value,
 };
-use gateway_pingora::{CAPABILITIES, check_certificates, check_names};
+use gateway_pingora::{CAPABILITIES, check_certificates, check_names, live_with};
 
 use crate::cli::{self, Given};
 
@@ -63,9 +63,14 @@ impl Given {
         Outcome { sources, result }
     }
 
-    /// Reads it and looks at the files it names, as everything that starts does.
+    /// Reads it and looks at the files it names, as who only checks does.
     pub(crate) fn load_with_files(&self) -> Outcome {
         self.load().with_files()
+    }
+
+    /// Reads it and looks at the files it names, as everything that starts does.
+    pub(crate) fn load_for_serving(&self) -> Outcome {
+        self.load().for_serving()
     }
 }
 
@@ -79,15 +84,15 @@ impl Outcome {
         Outcome { sources, result }
     }
 
-    /// Looks into the files it names, as everything that is served does.
+    /// Looks into the files it names, each of which has to be as it should.
     pub(crate) fn with_files(self) -> Self {
-        self.judged(|loaded, sources| {
-            let mut found = unserved(loaded, CAPABILITIES, sources);
-            found.extend(check_files(&loaded.files));
-            found.extend(check_certificates(&loaded.files));
-            found.extend(check_names(loaded));
-            found
-        })
+        self.judged(found_with_files)
+    }
+
+    /// Looks into the files it names, as everything that is served does: a certificate among several
+    /// that cannot be used is lived with.
+    pub(crate) fn for_serving(self) -> Self {
+        self.judged(|loaded, sources| live_with(loaded, found_with_files(loaded, sources)))
     }
 
     /// Refuses what the data plane of this build does not execute, a finding for each setting.
@@ -109,6 +114,14 @@ impl Outcome {
         });
         Self { sources, result }
     }
+}
+
+fn found_with_files(loaded: &Loaded, sources: &Sources) -> Vec<Diagnostic> {
+    let mut found = unserved(loaded, CAPABILITIES, sources);
+    found.extend(check_files(&loaded.files));
+    found.extend(check_certificates(&loaded.files));
+    found.extend(check_names(loaded));
+    found
 }
 
 fn together(mut found: Vec<Diagnostic>, more: Vec<Diagnostic>) -> Vec<Diagnostic> {

@@ -9,14 +9,13 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gateway_pingora::Threshold;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinError;
 
 use crate::around::Around;
-use crate::cli;
 use crate::control::Control;
 use crate::exit::Exit;
 use crate::log::Log;
@@ -25,9 +24,9 @@ use crate::reload::{Findings, Generation, Owner, Refused, Reload, Start};
 use crate::signals::{Signals, Told};
 use crate::state::{Found, StateDir};
 use crate::systemd::{self, Supervisor};
-use crate::{log, render};
+use crate::{cli, clock, log, render};
 
-/// From one look at the state directory to the next.
+/// From one look at the state directory to the next; and whether it is time to look at certificates.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long the end waits for a change that is being refused.
 const LAST_WORD: Duration = Duration::from_secs(1);
@@ -205,6 +204,7 @@ async fn run(
     );
     tokio::spawn(hangs_up);
     look_after_state(reload);
+    look_at_certificates(reload);
     loop {
         tokio::select! {
             told = signals.next() => match told {
@@ -275,6 +275,29 @@ fn look_after_state(reload: &Arc<Reload>) {
         && let Err(why) = thread.spawn(looks)
     {
         tracing::error!(%why, "nobody looks after the state directory");
+    }
+}
+
+/// Looks at the files of certificates as often as the configuration wants it, on a thread of its own for
+/// the same reason.
+fn look_at_certificates(reload: &Arc<Reload>) {
+    let it = Arc::downgrade(reload);
+    let looks = move || {
+        let mut looked: Option<Instant> = None;
+        while let Some(reload) = it.upgrade() {
+            let every = reload.snapshot().model().limits.certificate_poll;
+            let now = clock::now();
+            if looked.is_none_or(|looked| now.saturating_duration_since(looked) >= every) {
+                reload.looks_at_certificates();
+                looked = Some(now);
+            }
+            drop(reload);
+            thread::sleep(LOOK);
+        }
+    };
+    let thread = thread::Builder::new().name("certificates".into());
+    if let Err(why) = thread.spawn(looks) {
+        tracing::error!(%why, "nobody looks at certificates again");
     }
 }
 

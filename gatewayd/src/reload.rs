@@ -27,6 +27,7 @@ mod bundle;
 mod ending;
 mod first;
 mod keeping;
+mod looks;
 mod owner;
 mod refused;
 mod status;
@@ -386,6 +387,7 @@ impl Reload {
         }
         let mut status = self.status();
         status.took(&change);
+        status.certificates = self.engine.broken_certificates();
         if !change.active.differs {
             status.not_as_said.clear();
         }

@@ -232,7 +232,8 @@ fn is_misdirected(
     site: &Site,
     told: &mut TraceResponse,
 ) -> bool {
-    let judged = listener.tls.as_ref();
+    let own = listener.tls.as_ref();
+    let judged = own.map(|own| site.tls.as_deref().unwrap_or(own));
     let Some(tls) = judged.filter(|_| site.segments == Segments::Normalised) else {
         return false;
     };

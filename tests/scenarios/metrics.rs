@@ -246,7 +246,7 @@ fn handshakes_are_counted_by_what_came_of_them_and_not_by_name() {
     let of = |outcome: &str| {
         format!("gateway_handshakes_total{{listener=\"sec\",outcome=\"{outcome}\"}}")
     };
-    comes_to(admin, &of("failed"), 20.0);
+    comes_to(admin, &of("rejected"), 20.0);
     comes_to(admin, &of("done"), 1.0);
     assert_eq!(scrape(admin).names(), before);
 }

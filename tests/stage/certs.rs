@@ -3,6 +3,7 @@
 use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
@@ -13,6 +14,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, StreamOwned};
+
+use crate::clock;
 
 /// A certificate authority that only the test that made it trusts.
 #[derive(Debug)]
@@ -36,6 +39,7 @@ pub struct Identity {
     pub cert_pem: String,
     /// The key, PEM.
     pub key_pem: String,
+    certificate: CertificateDer<'static>,
     config: Arc<ServerConfig>,
 }
 
@@ -76,6 +80,23 @@ impl Authority {
         self.signs_what(parameters(names))
     }
 
+    /// The same for a key of RSA: one that is well known, since to make one takes its time.
+    #[must_use]
+    pub fn signs_rsa(&self, names: &[&str]) -> Identity {
+        let key = KeyPair::from_pem(include_str!("certs/rsa.key")).expect("a key");
+        self.signs_key(parameters(names), &key)
+    }
+
+    /// The same, valid from yesterday until so much from now.
+    #[must_use]
+    pub fn signs_until(&self, names: &[&str], ends: Duration) -> Identity {
+        let mut params = parameters(names);
+        let now = clock::wall();
+        params.not_before = (now - Duration::from_secs(86_400)).into();
+        params.not_after = (now + ends).into();
+        self.signs_what(params)
+    }
+
     /// The same, valid from the first day of one year to the first day of another.
     #[must_use]
     pub fn signs_for(&self, names: &[&str], years: Range<i32>) -> Identity {
@@ -85,13 +106,25 @@ impl Authority {
         self.signs_what(params)
     }
 
-    fn signs_what(&self, mut params: CertificateParams) -> Identity {
+    /// The same for the key of another.
+    #[must_use]
+    pub fn signs_again(&self, names: &[&str], years: Range<i32>, of: &Identity) -> Identity {
+        let mut params = parameters(names);
+        params.not_before = date_time_ymd(years.start, 1, 1);
+        params.not_after = date_time_ymd(years.end, 1, 1);
+        self.signs_key(params, &KeyPair::from_pem(&of.key_pem).expect("a key"))
+    }
+
+    fn signs_what(&self, params: CertificateParams) -> Identity {
+        self.signs_key(params, &KeyPair::generate().expect("a key"))
+    }
+
+    fn signs_key(&self, mut params: CertificateParams, key: &KeyPair) -> Identity {
         // Under the default, its issuer's, some clients take it for a self-signed one.
         params.distinguished_name = DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, "signed");
-        let key = KeyPair::generate().expect("a key");
         let cert = params
-            .signed_by(&key, &self.issuer)
+            .signed_by(key, &self.issuer)
             .expect("a signed certificate");
         let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -103,6 +136,7 @@ impl Authority {
         Identity {
             cert_pem: cert.pem(),
             key_pem: key.serialize_pem(),
+            certificate: cert.der().clone(),
             config: Arc::new(config),
         }
     }
@@ -145,13 +179,17 @@ impl Trust {
         StreamOwned::new(connection, socket)
     }
 
-    pub(crate) fn config(&self) -> ClientConfig {
+    pub(crate) fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(self.root.clone()).expect("our own authority");
+        roots
+    }
+
+    pub(crate) fn config(&self) -> ClientConfig {
         ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("protocol versions")
-            .with_root_certificates(roots)
+            .with_root_certificates(self.roots())
             .with_no_client_auth()
     }
 
@@ -167,6 +205,12 @@ impl Default for Authority {
 }
 
 impl Identity {
+    /// The certificate itself.
+    #[must_use]
+    pub fn certificate(&self) -> &CertificateDer<'static> {
+        &self.certificate
+    }
+
     /// The configuration of a server that shows it.
     #[must_use]
     pub fn config(&self) -> Arc<ServerConfig> {

@@ -5,6 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use rustls::{ClientConnection, StreamOwned};
+
 use crate::certs::Trust;
 use crate::inbox::{Inbox, broken, latin};
 use crate::message::{Head, Request};
@@ -120,6 +122,10 @@ impl Conversation {
         Ok(Self::over(Wire::TlsClient(Box::new(
             trust.client(name, socket),
         ))))
+    }
+
+    pub(crate) fn over_tls(stream: StreamOwned<ClientConnection, TcpStream>) -> Self {
+        Self::over(Wire::TlsClient(Box::new(stream)))
     }
 
     fn over(wire: Wire) -> Self {

@@ -22,6 +22,7 @@ pub mod dns;
 pub mod foreign;
 pub mod frames;
 pub mod gateway;
+pub mod hello;
 pub mod http2;
 pub mod http2_node;
 pub mod inbox;

@@ -144,6 +144,7 @@ impl Needs {
             &[
                 (several, SeveralListeners, &s::LISTENER_BIND),
                 (one.tls.is_some(), Capability::Tls, &s::LISTENER_TLS),
+                (one.strict_sni, CertificateByName, &s::LISTENER_STRICT_SNI),
                 (one.http2, Http2, &s::LISTENER_ALPN),
                 (!one.http1, Http2Only, &s::LISTENER_ALPN),
                 (one.h2c, H2c, &s::LISTENER_H2C),

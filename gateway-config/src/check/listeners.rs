@@ -100,6 +100,12 @@ fn offers(cx: &mut Context<'_>, from: &str, raw: &raw::Listener, one: &mut Liste
     let offered = tls::protocols(cx, &raw.alpn, &s::LISTENER_ALPN);
     one.h2c = cx.flag(&raw.h2c, &s::LISTENER_H2C);
     one.redirect_to_https = cx.word(&raw.redirect, &s::LISTENER_REDIRECT) == "https";
+    one.strict_sni = cx.flag(&raw.strict_sni, &s::LISTENER_STRICT_SNI);
+    if raw.tls.is_none() {
+        let said = raw.strict_sni.clone().filter(|leaf| *leaf.get_ref());
+        cx.no_effect(&said, &s::LISTENER_STRICT_SNI, "this listener has no `tls`");
+        one.strict_sni = false;
+    }
     if raw.tls.is_some() {
         one.http1 = offered.is_none_or(|offered| offered.http1);
         one.http2 = offered.is_none_or(|offered| offered.http2);

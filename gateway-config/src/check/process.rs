@@ -29,6 +29,8 @@ pub(super) fn check(
     model.workers = cx.maybe(&file.workers, &s::WORKERS);
     model.limits.body_memory = cx.size(&file.limits.body_memory, &s::LIMIT_BODY_MEMORY);
     buffers(cx, file, model.limits.body_memory, parts);
+    model.limits.certificate_poll =
+        cx.duration(&file.limits.certificate_poll, &s::LIMIT_CERTIFICATE_POLL);
     model.limits.connections = cx.integer(&file.limits.connections, &s::LIMIT_CONNECTIONS);
     let per_client = cx.integer(&file.limits.connections_per_client, &s::LIMIT_PER_CLIENT);
     model.limits.connections_per_client = per_client;

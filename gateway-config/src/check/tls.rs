@@ -84,6 +84,7 @@ pub(super) fn profiles(cx: &mut Context<'_>, file: &raw::File) -> Profiles {
             );
         }
         profile.suites = suites(cx, raw);
+        speaks_something(cx, &table, raw, &profile);
         profile.alpn = protocols(cx, &raw.alpn, &s::TLS_ALPN);
         profile.resumption = cx.flag(&raw.resumption, &s::TLS_RESUMPTION);
         profiles
@@ -107,6 +108,31 @@ fn suites(cx: &mut Context<'_>, raw: &raw::Tls) -> Option<Vec<&'static str>> {
     let mut suites = cx.words(&raw.suites, &s::TLS_SUITES)?;
     suites.sort_unstable();
     (suites.len() < s::TLS_SUITES.words().len()).then_some(suites)
+}
+
+/// Refuses suites of which none is of a version that is spoken. Those of TLS 1.3 name no key exchange.
+fn speaks_something(cx: &mut Context<'_>, table: &str, raw: &raw::Tls, profile: &Tls) {
+    let is_spoken = |suite: &&str| match suite.contains("_WITH_") {
+        true => profile.tls12,
+        false => profile.tls13,
+    };
+    let Some(leaf) = raw
+        .suites
+        .as_ref()
+        .filter(|_| profile.tls12 || profile.tls13)
+    else {
+        return;
+    };
+    let mut suites = profile.suites.iter().flatten();
+    if profile.suites.is_some() && !suites.any(is_spoken) {
+        let place = cx.place(leaf);
+        let title = format!("{table} has no suite of a version that it speaks");
+        cx.push(
+            Diagnostic::error(codes::NO_VERSION, title)
+                .at(&place, "all of the other version")
+                .help("suites of TLS 1.3 have no `_WITH_` in their names, those of TLS 1.2 have"),
+        );
+    }
 }
 
 fn pem<T>(

@@ -19,6 +19,7 @@ pub(super) fn listener(out: &mut Writer, one: &Listener) {
     match &one.tls {
         Some(tls) => {
             out.text(&s::LISTENER_TLS, &tls.name);
+            out.line(&s::LISTENER_STRICT_SNI, one.strict_sni);
             let offered = Protocols {
                 http1: one.http1,
                 http2: one.http2,

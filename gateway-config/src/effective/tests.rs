@@ -134,6 +134,7 @@ fn model(c: &mut Choices) -> Model {
         }
     }
     model.limits.body_memory = u64::from(c.number(1 << 20, 1 << 30));
+    model.limits.certificate_poll = Duration::from_millis(c.number(1_000, 9_999).into());
     model.limits.connections = c.number(1, 9_999);
     model.limits.connections_per_client = c.number(1, 9_999);
     model.limits.handshakes = c.number(1, 9_999);
@@ -175,7 +176,9 @@ fn profile(c: &mut Choices, name: &str) -> Tls {
             .collect(),
         tls12,
         tls13,
-        suites: c.maybe(|c| c.at_least_one(&["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"])),
+        suites: c
+            .maybe(|c| c.at_least_one(&["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"]))
+            .filter(|_| tls13),
         alpn: c.maybe(protocols),
         resumption: c.flag(),
         ..Tls::new(name.into(), pem("chain"), pem("key"))
@@ -200,6 +203,7 @@ fn listener(c: &mut Choices, at: u32, profiles: &[Tls]) -> Listener {
         Some(_) => {
             let offered = protocols(c);
             (one.http1, one.http2) = (offered.http1, offered.http2);
+            one.strict_sni = c.flag();
         }
         None => (one.h2c, one.redirect_to_https) = (c.flag(), c.flag()),
     }

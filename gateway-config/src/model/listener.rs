@@ -20,6 +20,9 @@ pub struct Listener {
     pub also_bind: Vec<SocketAddr>,
     /// The profile shown where no site has one for the name asked for; `None` is clear text.
     pub tls: Option<Tls>,
+    /// Whether a handshake is refused that asks for a name of no site, or for none. Only on a TLS
+    /// listener.
+    pub strict_sni: bool,
     /// Whether HTTP/1.1 is offered by ALPN; always on a clear listener.
     pub http1: bool,
     /// Whether HTTP/2 is offered by ALPN. Only on a TLS listener.
@@ -121,7 +124,7 @@ pub struct Tls {
 }
 
 /// A certificate chain and its private key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Certificate {
     /// PEM file with the chain, leaf first.
     pub chain: PathBuf,
@@ -147,6 +150,7 @@ impl Listener {
             bind,
             also_bind: Vec::new(),
             tls: None,
+            strict_sni: s::LISTENER_STRICT_SNI.is_on(),
             http1: true,
             http2: false,
             h2c: s::LISTENER_H2C.is_on(),
@@ -201,5 +205,14 @@ impl Tls {
             alpn: None,
             resumption: s::TLS_RESUMPTION.is_on(),
         }
+    }
+
+    /// Every certificate of the profile, in its order.
+    pub fn certificates(&self) -> impl Iterator<Item = Certificate> {
+        let own = Certificate {
+            chain: self.chain.clone(),
+            key: self.key.clone(),
+        };
+        std::iter::once(own).chain(self.also.iter().cloned())
     }
 }

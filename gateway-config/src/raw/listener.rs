@@ -10,6 +10,7 @@ use super::{Leaf, List, OneOrMany, Quantity, Short};
 pub(crate) struct Listener {
     pub(crate) bind: Leaf<OneOrMany<String>>,
     pub(crate) tls: Leaf<String>,
+    pub(crate) strict_sni: Leaf<bool>,
     pub(crate) alpn: List,
     pub(crate) h2c: Leaf<bool>,
     pub(crate) redirect: Leaf<String>,

@@ -476,9 +476,9 @@ fn a_node_left_by_its_probes_waits_for_its_name() {
     let state = PoolState::new(&by_name(ProbeKind::Tcp), 7, start());
     let a = named(&state, "a");
     let _ = state.probed(&a, &Observation::Unreachable, start());
-    let _ = state.apply(&by_name(ProbeKind::None), &[], start());
+    let _ = state.apply(&by_name(ProbeKind::None), &[], &[], start());
     assert_eq!(a.view().why, Some(Why::Unresolved));
-    let moves = state.apply(&by_name(ProbeKind::Tcp), &[], start());
+    let moves = state.apply(&by_name(ProbeKind::Tcp), &[], &[], start());
     assert_eq!(moves, Moves::default());
     assert!(state.probed(&a, &good(), start()).rotations[0].is_in);
 }
@@ -495,7 +495,7 @@ fn a_new_node_brings_what_its_name_means() {
         addresses: &found,
         seen: None,
     };
-    let moves = state.apply(&config, &[asked], start());
+    let moves = state.apply(&config, &[asked], &[], start());
     assert!(
         moves
             .rotations
@@ -654,7 +654,7 @@ fn a_node_that_comes_under_a_name_that_is_drained_is_never_in() {
             name: "a",
             addr: "elsewhere.test:1",
             addresses: &[],
-            seen: &good(),
+            seen: Some(&good()),
         };
         let asked: &[_] = if is_up { &[asked] } else { &[] };
         let moves = state.apply(&moved, asked, &["a", "somebody"], start());

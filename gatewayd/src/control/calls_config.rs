@@ -30,7 +30,7 @@ impl GatewayConfig for Calls {
         request: Request<ValidateRequest>,
     ) -> Result<Response<ValidateResponse>, Status> {
         let documents = documents(request.into_inner().documents)?;
-        let checked = tokio::task::spawn_blocking(move || Outcome::of(&documents).with_files());
+        let checked = tokio::task::spawn_blocking(move || Outcome::of(&documents).for_serving());
         let Outcome { sources, result } = checked.await.map_err(bug)?;
         let (hash, found) = match result {
             Ok(loaded) => (Some(loaded.snapshot.hash().to_owned()), loaded.warnings),

@@ -179,7 +179,6 @@ impl First {
         let differs = candidate.kept.is_some() && !who.takes_apply();
         let last = self.last.max(number);
         Arc::new(Reload {
-            engine: Arc::new(engine),
             around: Arc::clone(around),
             state: self.state,
             who,
@@ -199,6 +198,7 @@ impl First {
                 not_kept,
                 not_remembered: None,
                 away: None,
+                certificates: engine.broken_certificates(),
                 refusal: None,
                 applied: 0,
                 unchanged: 0,
@@ -206,6 +206,7 @@ impl First {
             events: broadcast::Sender::new(EVENTS),
             is_draining: AtomicBool::new(false),
             turning: Mutex::new(()),
+            engine: Arc::new(engine),
         })
     }
 

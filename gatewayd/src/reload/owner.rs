@@ -79,7 +79,7 @@ impl std::fmt::Display for Who {
 impl Said {
     /// What these documents say.
     pub(crate) fn of(documents: Vec<Document>) -> Self {
-        let read = || Outcome::of(&documents).with_files();
+        let read = || Outcome::of(&documents).for_serving();
         Self::read(read, Some(documents.clone()))
     }
 
@@ -115,7 +115,7 @@ impl Owner for Written {
     }
 
     fn says(&self) -> Said {
-        Said::read(|| self.0.load_with_files(), None)
+        Said::read(|| self.0.load_for_serving(), None)
     }
 
     fn is_told(&mut self, _: &[Document]) -> bool {

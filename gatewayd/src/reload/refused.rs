@@ -130,6 +130,10 @@ impl Refused {
                 let found = found.help("give the node a `tls_name`, or its pool a `tls.name`");
                 asked_for_at(found, &["pools", pool, "nodes"], loaded, sources)
             }
+            Fault::Profile { profile, .. } => {
+                let found = Diagnostic::error(codes::NO_VERSION, fault.to_string());
+                asked_for_at(found, &["tls", profile], loaded, sources)
+            }
             Fault::NotServed { .. } => Diagnostic::error(codes::NOT_SERVED, fault.to_string()),
             Fault::Metric(_) | Fault::Unknown { .. } | Fault::Worker(_) => {
                 return Self::Fault(fault);

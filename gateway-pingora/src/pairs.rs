@@ -1,0 +1,313 @@
+//! Certificates with their keys: as they are shown, and whether what is in their files is that.
+//!
+//! A pair is shown from when it could be read on. What comes into its files afterwards takes its place
+//! as soon as it fits; until then, and where it never does, the one before is shown. A pair that never
+//! could be read is shown to nobody, and keeps nobody else from being served.
+//!
+//! Source: GATEWAY §7, RUNTIME §1; adr/0053.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use gateway_config::model::{Certificate, Model, Tls};
+use gateway_config::{FileRole, read_pem};
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use rustls::{Error, InconsistentKeys};
+
+use crate::covered::Covered;
+use crate::fault::Fault;
+
+/// A certificate with its key, as it is shown.
+pub(crate) struct Pair {
+    /// The chain, and what proves that it is ours.
+    pub(crate) certified: Arc<CertifiedKey>,
+    /// For whom.
+    pub(crate) covered: Arc<Covered>,
+    /// From when on all certificates of the chain are valid.
+    pub(crate) begins: SystemTime,
+    /// When the first of them is no longer.
+    pub(crate) ends: SystemTime,
+}
+
+/// What is known of a pair of files.
+#[derive(Clone, Default)]
+pub(crate) struct Known {
+    /// What is shown; `None`: nothing in the files was ever of use.
+    pub(crate) shown: Option<Arc<Pair>>,
+    /// Why it is not what is in the files now.
+    broken: Option<String>,
+    /// How near its end was when that was last told.
+    told: Near,
+}
+
+/// How near the end of a certificate is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Near {
+    #[default]
+    Far,
+    Weeks,
+    Week,
+    Day,
+    Over,
+}
+
+/// What somebody should know of a pair.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// What is in its files cannot be used.
+    Broken(String),
+    /// It ends, or has ended, this many days from now; rounded down.
+    Ends(u64),
+    /// It is shown from here on.
+    Shown,
+}
+
+/// Every pair that a model names.
+#[derive(Clone, Default)]
+pub(crate) struct Pairs(BTreeMap<Certificate, Known>);
+
+impl Pairs {
+    /// Reads what a model names; what cannot be used goes on as it was `before`.
+    pub(crate) fn read(model: &Model, before: &Pairs, now: SystemTime) -> Self {
+        let mut pairs = Pairs::default();
+        for files in profiles(model).flat_map(Tls::certificates) {
+            let known = |files: &Certificate| match before.0.get(files) {
+                Some(known) => known.look(files, now),
+                None => Known::default().look(files, now),
+            };
+            pairs.0.entry(files).or_insert_with_key(known);
+        }
+        pairs
+    }
+
+    /// What is known of a pair.
+    pub(crate) fn get(&self, files: &Certificate) -> Option<&Known> {
+        self.0.get(files)
+    }
+
+    /// Whether handshakes are to be otherwise than `before`.
+    pub(crate) fn is_otherwise(&self, before: &Pairs) -> bool {
+        let shown = |known: &Known| known.shown.as_ref().map(Arc::as_ptr);
+        let other = |(files, known): (&Certificate, &Known)| {
+            let before = before.0.get(files);
+            before.is_none_or(|before| shown(before) != shown(known))
+        };
+        self.0.iter().any(other)
+    }
+
+    /// What is to be told that was not `before`, of each pair by the file of its chain; and it counts as
+    /// told.
+    pub(crate) fn news(&mut self, before: &Pairs, now: SystemTime) -> Vec<(&Path, News)> {
+        let never = Known::default();
+        let mut all = Vec::new();
+        for (files, known) in &mut self.0 {
+            let before = before.0.get(files).unwrap_or(&never);
+            let news = known.news(before, now);
+            all.extend(news.into_iter().map(|one| (&*files.chain, one)));
+        }
+        all
+    }
+
+    /// When the first of the certificates that a profile shows ends, and of how many what is in their
+    /// files cannot be used.
+    pub(crate) fn standing(&self, tls: &Tls) -> (Option<SystemTime>, usize) {
+        let known = || tls.certificates().filter_map(|files| self.0.get(&files));
+        let ends = known().filter_map(|one| Some(one.shown.as_ref()?.ends));
+        let broken = known().filter(|one| one.broken.is_some());
+        (ends.min(), broken.count())
+    }
+
+    /// What cannot be used, and what that comes to.
+    pub(crate) fn broken(&self) -> impl Iterator<Item = String> {
+        self.0.values().filter_map(|known| {
+            let instead = match known.shown {
+                Some(_) => "the certificate before is shown",
+                None => "handshakes for its names are refused",
+            };
+            Some(format!("{}; {instead}", known.broken.as_ref()?))
+        })
+    }
+}
+
+/// The profiles that listeners show.
+pub(crate) fn profiles(model: &Model) -> impl Iterator<Item = &Tls> {
+    let of_listeners = model.listeners.iter().filter_map(|one| one.tls.as_ref());
+    let of_sites = model.sites.iter().filter_map(|one| one.tls.as_deref());
+    of_listeners.chain(of_sites)
+}
+
+impl Known {
+    /// Looks at the files again.
+    fn look(&self, files: &Certificate, now: SystemTime) -> Known {
+        self.after(Pair::read(files), now)
+    }
+
+    /// What is known when that is in the files.
+    fn after(&self, read: Result<Pair, Fault>, now: SystemTime) -> Known {
+        let kept = |broken: Option<String>| Known {
+            shown: self.shown.clone(),
+            broken,
+            told: self.told,
+        };
+        match (read, &self.shown) {
+            (Err(fault), _) => kept(Some(fault.to_string())),
+            (Ok(read), Some(shown)) if shown.is_same(&read) => kept(None),
+            (Ok(read), Some(shown)) if shown.is_valid(now) && !read.is_valid(now) => {
+                kept(Some("what is in its files is not valid now".to_owned()))
+            }
+            (Ok(read), _) => Known {
+                shown: Some(Arc::new(read)),
+                broken: None,
+                told: Near::Far,
+            },
+        }
+    }
+
+    fn news(&mut self, before: &Known, now: SystemTime) -> Vec<News> {
+        let mut news = Vec::new();
+        match &self.broken {
+            Some(why) if before.broken.as_ref() != Some(why) => {
+                news.push(News::Broken(why.clone()));
+            }
+            Some(_) => {}
+            None => {
+                let shown = |known: &Known| known.shown.as_ref().map(Arc::as_ptr);
+                if before.broken.is_some() || shown(self) != shown(before) {
+                    news.push(News::Shown);
+                }
+            }
+        }
+        if let Some(shown) = &self.shown {
+            let left = shown.ends.duration_since(now).ok();
+            let near = Near::of(left);
+            if near > self.told {
+                let days = left.map_or(0, |left| left.as_secs() / DAY);
+                news.push(News::Ends(days));
+            }
+            self.told = self.told.max(near);
+        }
+        news
+    }
+}
+
+/// Seconds.
+const DAY: u64 = 24 * 60 * 60;
+
+impl Near {
+    /// `None`: the end has come.
+    fn of(left: Option<Duration>) -> Self {
+        match left.map(|left| left.as_secs()) {
+            None => Near::Over,
+            Some(left) if left <= DAY => Near::Day,
+            Some(left) if left <= 7 * DAY => Near::Week,
+            Some(left) if left <= 21 * DAY => Near::Weeks,
+            Some(_) => Near::Far,
+        }
+    }
+}
+
+impl Pair {
+    /// Reads a pair, and proves that it is one.
+    ///
+    /// # Errors
+    /// [`Fault::Certificate`] names the file that cannot be read, or does not fit.
+    fn read(files: &Certificate) -> Result<Self, Fault> {
+        let (chain_file, key_file) = (&*files.chain, &*files.key);
+        let bytes = bytes(chain_file, FileRole::Chain)?;
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
+        let chain = chain.map_err(|why| fault(chain_file, why))?;
+        let first = chain.first();
+        let first = first.ok_or_else(|| fault(chain_file, "it holds no certificate"))?;
+        let covered = Covered::of(first);
+        let (begins, ends) = validity(&chain).map_err(|why| fault(chain_file, why))?;
+        let key = self::bytes(key_file, FileRole::Key)?;
+        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|why| fault(key_file, why))?;
+        let signing = ring::default_provider()
+            .key_provider
+            .load_private_key(key)
+            .map_err(|why| fault(key_file, why))?;
+        let certified = CertifiedKey::new(chain, signing);
+        match certified.keys_match() {
+            Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(Pair {
+                certified: Arc::new(certified),
+                covered: Arc::new(covered),
+                begins,
+                ends,
+            }),
+            Err(Error::InconsistentKeys(_)) => {
+                let because = format!("it does not fit the certificate {}", chain_file.display());
+                Err(fault(key_file, because))
+            }
+            Err(why) => Err(fault(chain_file, why)),
+        }
+    }
+
+    /// Whether the other one is shown just as well: a key that fits the same certificate is the same.
+    fn is_same(&self, other: &Pair) -> bool {
+        self.certified.cert == other.certified.cert
+    }
+
+    fn is_valid(&self, now: SystemTime) -> bool {
+        (self.begins..=self.ends).contains(&now)
+    }
+}
+
+fn bytes(path: &Path, role: FileRole) -> Result<Vec<u8>, Fault> {
+    read_pem(path, role).map_err(|why| fault(path, why))
+}
+
+/// When all certificates of a chain are valid.
+fn validity(chain: &[CertificateDer<'_>]) -> Result<(SystemTime, SystemTime), &'static str> {
+    let mut of_all = (UNIX_EPOCH, None);
+    for one in chain {
+        let (_, parsed) = x509_parser::parse_x509_certificate(one)
+            .map_err(|_| "what a block holds is no certificate, or a part of one")?;
+        let validity = parsed.validity();
+        let begins = at(validity.not_before.timestamp());
+        let ends = at(validity.not_after.timestamp());
+        let sooner = of_all.1.map_or(ends, |known: SystemTime| known.min(ends));
+        of_all = (of_all.0.max(begins), Some(sooner));
+    }
+    Ok((of_all.0, of_all.1.unwrap_or(UNIX_EPOCH)))
+}
+
+/// What lies before 1970 is long past, whenever it was.
+fn at(timestamp: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(u64::try_from(timestamp).unwrap_or(0))
+}
+
+fn fault(path: &Path, because: impl ToString) -> Fault {
+    Fault::Certificate {
+        path: path.to_path_buf(),
+        because: because.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_comes_near_at_three_weeks_one_week_and_a_day() {
+        let near = |left: u64| Near::of(Some(Duration::from_secs(left)));
+        for (left, wanted) in [
+            (22 * DAY, Near::Far),
+            (21 * DAY + 1, Near::Far),
+            (21 * DAY, Near::Weeks),
+            (7 * DAY + 1, Near::Weeks),
+            (7 * DAY, Near::Week),
+            (DAY + 1, Near::Week),
+            (DAY, Near::Day),
+            (0, Near::Day),
+        ] {
+            assert_eq!(near(left), wanted, "{left}");
+        }
+        assert_eq!(Near::of(None), Near::Over);
+        assert!(Near::Far < Near::Weeks && Near::Week < Near::Day && Near::Day < Near::Over);
+    }
+}

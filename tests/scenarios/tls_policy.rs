@@ -1,0 +1,172 @@
+//! What a connection may be used for that was made under the rules of one name, and what becomes of it
+//! when the rules change.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use gateway_tests::certs::Trust;
+use gateway_tests::client::Conversation;
+use gateway_tests::gateway::Door;
+use gateway_tests::hello::Hello;
+use gateway_tests::http2::Http2;
+use gateway_tests::message::Request;
+use gateway_tests::node::{Cluster, Way};
+use gateway_tests::wait;
+use nix::sys::signal::Signal;
+use rustls::SupportedProtocolVersion;
+use rustls::version::{TLS12, TLS13};
+
+use crate::certificates::House;
+
+fn connects(
+    addr: SocketAddr,
+    trust: &Trust,
+    version: &'static SupportedProtocolVersion,
+) -> Conversation {
+    let hello = Hello::speaking("a.test", trust, &[version], |_| true);
+    hello.shakes(addr).unwrap().converses()
+}
+
+/// Serves another text, and waits until that is so.
+fn reloads(door: &Door, text: &str) {
+    let before = door.log().saying("reload: applied").len();
+    std::fs::write(door.scratch().path().join("gateway.toml"), text).unwrap();
+    door.signal(Signal::SIGHUP);
+    wait::until("the reload", wait::SOON, || {
+        door.log().saying("reload: applied").len() > before
+    });
+}
+
+#[test]
+fn a_host_is_not_asked_for_over_a_connection_that_its_own_rules_would_not_have_let_come_to_be() {
+    let (mut house, _) = House::new();
+    let wide = house.authority.signs(&["a.test", "b.test", "c.test"]);
+    house.profile("wide", &wide, "");
+    house.profile("strict", &wide, "min = \"1.3\"");
+    house.profile("plain", &wide, "alpn = [\"http/1.1\"]");
+    house.site("a", &["a.test"], "wide");
+    house.site("b", &["b.test"], "strict");
+    house.site("c", &["c.test"], "plain");
+    let door = house.opens();
+    let trust = house.authority.trust();
+
+    let mut old = connects(door.addr(), &trust, &TLS12);
+    for (host, status) in [
+        ("a.test", 200),
+        ("b.test", 421),
+        ("c.test", 200),
+        ("A.TEST.", 200),
+    ] {
+        old.asks(&Request::get("/").to(host)).is(status);
+    }
+    let mut new = connects(door.addr(), &trust, &TLS13);
+    new.asks(&Request::get("/").to("b.test")).is(200);
+    let http2 = Http2::open(door.addr(), &trust, "a.test");
+    for (host, status) in [("a.test", 200), ("b.test", 200), ("c.test", 421)] {
+        let head = http::Request::get(format!("https://{host}/"))
+            .body(())
+            .unwrap();
+        http2.hears(http2.sends(head, b"")).unwrap().is(status);
+    }
+}
+
+#[test]
+fn connections_end_that_do_not_keep_to_stricter_rules_and_no_others() {
+    let cluster = Cluster::of(&["n"]);
+    let (mut house, _) = House::new();
+    let signed = house.authority.signs(&["a.test"]);
+    let text = format!(
+        "[sites.a]\nlistener = \"edge\"\nhosts = [\"a.test\"]\ntls = \"a\"\npool = \"p\"\n\
+         [pools.p]\nnodes = [\"{}\"]\nprobe = {{ every = \"250ms\" }}\n",
+        cluster["n"].addr()
+    );
+    house.text += &text;
+    house.profile("a", &signed, "min = \"1.2\"");
+    let door = house.opens();
+    let trust = house.authority.trust();
+    let asked = Request::get("/schema").to("a.test");
+    wait::until("a node", wait::SOON, || {
+        connects(door.addr(), &trust, &TLS13).asks(&asked).status == 200
+    });
+    let mut idle = connects(door.addr(), &trust, &TLS12);
+    idle.asks(&asked).is(200);
+    let mut new = connects(door.addr(), &trust, &TLS13);
+    new.asks(&asked).is(200);
+    let mut busy = connects(door.addr(), &trust, &TLS12);
+    cluster.next([Way::Held]);
+    busy.sends(&asked);
+    wait::until("the request held", wait::SOON, || {
+        cluster["n"].in_flight() == 1
+    });
+
+    let strict = house.text.replace("min = \"1.2\"", "min = \"1.3\"");
+    reloads(&door, &strict);
+    cluster["n"].lets_go();
+
+    for old in [&mut busy.hears(), &mut idle.asks(&asked)] {
+        assert_eq!(old.is(200).field("connection"), Some("close"));
+    }
+    assert!(busy.is_closed_within(wait::SOON) && idle.is_closed_within(wait::SOON));
+    let answer = new.asks(&asked);
+    assert_ne!(answer.is(200).field("connection"), Some("close"));
+    let hello = Hello::speaking("a.test", &trust, &[&TLS12], |_| true);
+    assert!(hello.fails(door.addr()).contains("ProtocolVersion"));
+}
+
+#[test]
+fn a_connection_of_http2_is_told_to_go_away_when_its_name_does_not_offer_it_any_more() {
+    let (mut house, _) = House::new();
+    let signed = house.authority.signs(&["a.test", "door.test"]);
+    house.profile("a", &signed, "alpn = [\"h2\", \"http/1.1\"]");
+    house.site("a", &["a.test", "door.test"], "a");
+    let other = house.authority.signs(&["b.test"]);
+    house.profile("b", &other, "");
+    house.site("b", &["b.test"], "b");
+    let door = house.opens();
+    let trust = house.authority.trust();
+    let client = |name: &str| Http2::open(door.addr(), &trust, name);
+    let (one, another) = (client("door.test"), client("b.test"));
+    one.asks("GET", "/", b"").is(200);
+
+    reloads(&door, &house.text.replace("\"h2\", ", ""));
+
+    assert!(one.is_closed_within(wait::SOON));
+    assert!(!another.is_closed_within(Duration::from_millis(300)));
+}
+
+#[test]
+fn no_session_goes_on_under_other_rules_and_each_does_over_a_reload_that_changes_none() {
+    let (mut house, _) = House::new();
+    let signed = house.authority.signs(&["a.test"]);
+    house.profile("a", &signed, "suites = [\"TLS_AES_256_GCM_SHA384\"]");
+    house.site("a", &["a.test"], "a");
+    let door = house.opens();
+    let hello = house.hello("a.test");
+    let is_resumed = || {
+        let shaken = hello.shakes(door.addr()).unwrap();
+        let is_resumed = shaken.is_resumed();
+        shaken.ends();
+        is_resumed
+    };
+    assert!(!is_resumed());
+
+    reloads(
+        &door,
+        &format!(
+            "{}routes.b = {{ path = \"/b\", answer = 204 }}\n",
+            house.text
+        ),
+    );
+    assert!(is_resumed());
+
+    // The suite is still the one that is agreed on, so nothing else keeps a session from going on.
+    let more = "suites = [\"TLS_AES_256_GCM_SHA384\", \"TLS_AES_128_GCM_SHA256\"]";
+    reloads(
+        &door,
+        &house
+            .text
+            .replace("suites = [\"TLS_AES_256_GCM_SHA384\"]", more),
+    );
+    assert!(!is_resumed());
+    assert!(is_resumed());
+}
