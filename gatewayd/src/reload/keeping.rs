@@ -3,7 +3,7 @@
 //! Source: adr/0032, adr/0034.
 
 use super::{Refused, Reload};
-use crate::state::{Kept, Overrides, StateDir};
+use crate::state::{Kept, Overrides};
 
 impl Reload {
     /// The snapshots that are kept, the newest first.
