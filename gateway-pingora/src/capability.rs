@@ -99,12 +99,18 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_setting_by_setting() {
-        let text = "[listeners.a]\nbind = \"127.0.0.1:0\"\nh2c = true\n\
-                    [listeners.b]\nbind = \"127.0.0.1:1\"\nh2c = true\n\
-                    [sites.s]\nlistener = [\"a\", \"b\"]\npool = \"p\"\n\
-                    [pools.p]\nnodes = [\"localhost:1\"]\nhttp2 = true\n";
-        let said = refused(text).unwrap();
-        for path in ["`listeners.a.h2c`", "`listeners.b.h2c`"] {
+        let listener = |name, port| {
+            format!(
+                "[listeners.{name}]\nbind = \"127.0.0.1:{port}\"\ntls = \"t\"\nalpn = [\"h2\"]\n"
+            )
+        };
+        let text = listener("a", 0)
+            + &listener("b", 1)
+            + "[tls.t]\nchain = \"c.pem\"\nkey = \"k.pem\"\n\
+               [sites.s]\nlistener = [\"a\", \"b\"]\npool = \"p\"\n\
+               [pools.p]\nnodes = [\"localhost:1\"]\nhttp2 = true\n";
+        let said = refused(&text).unwrap();
+        for path in ["`listeners.a.alpn`", "`listeners.b.alpn`"] {
             assert!(said.contains(path), "{said}");
         }
         assert!(!said.contains("pools"), "{said}");
