@@ -20,6 +20,7 @@ use crate::body_memory::Held;
 use crate::client::{Client, Watch};
 use crate::clock;
 use crate::compress::Encoder;
+use crate::connections_out::Turn;
 use crate::counts::InFlight;
 use crate::ids::REQUEST_ID;
 use crate::listening::Counted;
@@ -110,6 +111,8 @@ pub(crate) struct Attempt {
     pub(crate) reached: Reached,
     /// Whether the connection is to carry no request after this one.
     pub(crate) is_last_on_connection: bool,
+    /// The turn to take a connection, until it is taken.
+    pub(crate) turn: Option<Turn>,
     /// The connection, once there is one.
     pub(crate) connection: Option<RawFd>,
     /// Whether the node is asked to open a tunnel.

@@ -16,6 +16,7 @@ use pingora_core::{Error, ErrorType, Result as PingoraResult};
 use pingora_proxy::Session;
 
 use crate::clock;
+use crate::connections_out::ConnectionsOut;
 use crate::ctx::{AskedSoFar, Attempt, Ctx, Reached, Routed};
 use crate::peer::{self, Carries};
 
@@ -43,6 +44,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
         slot,
         reached: Reached::Nothing,
         is_last_on_connection: false,
+        turn: None,
         connection: None,
         asks_to_upgrade: false,
         outcome: Outcome::Abandoned,
@@ -54,7 +56,11 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
 ///
 /// # Errors
 /// As [`run`]. Where an earlier try failed, that failure stands: it says more.
-pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<Box<HttpPeer>> {
+pub(crate) async fn peer(
+    out: &ConnectionsOut,
+    session: &mut Session,
+    ctx: &mut Ctx,
+) -> PingoraResult<Box<HttpPeer>> {
     if ctx.attempt.is_none() {
         match run(session, ctx).await {
             Ok(()) => {
@@ -68,6 +74,7 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
             Err(failure) => return stop(ctx, failure),
         }
     }
+    wait_for_turn(out, ctx).await;
     let routed = ctx.routed()?;
     let now = clock::now();
     let Some(attempt) = &ctx.attempt else {
@@ -101,6 +108,17 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
     }
     peer.options.write_timeout = Some(left);
     Ok(Box::new(peer))
+}
+
+/// Where requests share connections, a burst of them makes one and not one each.
+async fn wait_for_turn(out: &ConnectionsOut, ctx: &mut Ctx) {
+    let (Some(routed), Some(attempt)) = (&ctx.routed, &mut ctx.attempt) else {
+        return;
+    };
+    if routed.pool.pool.http2 && routed.protocols.is_none() {
+        let addr = Arc::clone(attempt.slot.node().addr());
+        attempt.turn = out.turn((routed.pool.group(true), addr)).await;
+    }
 }
 
 /// Where a node is reached: what its probes found, or what its name means now when nobody has asked
