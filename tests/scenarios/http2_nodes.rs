@@ -2,14 +2,14 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use gateway_tests::certs::{Authority, Identity};
 use gateway_tests::frames::{
-    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RST_STREAM, fields, frame,
+    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RST_STREAM, SETTINGS, fields, frame,
 };
 use gateway_tests::gateway::Door;
 use gateway_tests::http2::{Http2, head};
@@ -155,6 +155,35 @@ fn a_burst_makes_one_connection_and_a_node_that_takes_none_holds_nobody_up_for_l
         .collect();
     for mut client in burst {
         client.hears().is(200);
+    }
+}
+
+#[test]
+fn a_node_that_takes_one_stream_at_a_time_is_asked_on_several_connections() {
+    let (all_there, asked) = (Barrier::new(3), Arc::new(AtomicUsize::new(0)));
+    let counts = Arc::clone(&asked);
+    let node = plays(move |_, mut frames| {
+        // RFC 9113 §6.5.2: no more than one stream at once.
+        frames.sends(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]);
+        while let Some(stream) = request(&mut frames) {
+            counts.fetch_add(1, Ordering::SeqCst);
+            all_there.wait();
+            frames.answers(stream, b"together");
+        }
+    });
+    let door = edge(&[node], "", "");
+    let clients: Vec<_> = (1..=3)
+        .map(|number| {
+            let mut client = door.connect();
+            client.sends(&Request::get("/x"));
+            wait::until("asked", wait::SOON, || {
+                asked.load(Ordering::SeqCst) == number
+            });
+            client
+        })
+        .collect();
+    for mut client in clients {
+        assert_eq!(client.hears().is(200).text(), "together");
     }
 }
 
