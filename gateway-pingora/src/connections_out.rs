@@ -7,17 +7,29 @@
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How long one waits for a connection that another makes.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The connections of one worker to nodes.
 #[derive(Default)]
 pub(crate) struct ConnectionsOut {
     /// Locked by one thread only, and never across an await.
     all: Mutex<HashMap<RawFd, Out>>,
+    /// Locked like the other.
+    turns: Mutex<HashMap<Place, Arc<Semaphore>>>,
 }
+
+/// Where connections of HTTP/2 lead: the group that they share, and the node's address.
+type Place = (u64, Arc<str>);
+/// Held by whoever may make a connection, until it is there or is not to be had.
+pub(crate) type Turn = OwnedSemaphorePermit;
 
 /// One connection.
 #[derive(Clone, Copy, Default)]
@@ -48,6 +60,26 @@ impl ConnectionsOut {
         }
         out.requests = out.requests.saturating_add(1);
         Found::Open(out.requests)
+    }
+
+    /// Waits for the turn to take a connection of HTTP/2: one at a time is made, and whoever comes
+    /// meanwhile finds it there. `None` when that has taken too long; each makes its own then.
+    ///
+    /// Cancel-safe: yes.
+    pub(crate) async fn turn(&self, place: Place) -> Option<Turn> {
+        let turns = {
+            let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            if !all.contains_key(&place) {
+                // A place is known for as long as somebody waits there, or until another is new.
+                all.retain(|_, turns| Arc::strong_count(turns) > 1);
+            }
+            Arc::clone(
+                all.entry(place)
+                    .or_insert_with(|| Arc::new(Semaphore::new(1))),
+            )
+        };
+        let turn = tokio::time::timeout(PATIENCE, turns.acquire_owned()).await;
+        turn.ok()?.ok()
     }
 
     /// The connection speaks HTTP/2.

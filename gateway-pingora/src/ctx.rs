@@ -21,6 +21,7 @@ use crate::body_memory::Held;
 use crate::client::{Client, Watch};
 use crate::clock;
 use crate::compress::Encoder;
+use crate::connections_out::Turn;
 use crate::counts::InFlight;
 use crate::ids::REQUEST_ID;
 use crate::listening::Counted;
@@ -122,6 +123,8 @@ pub(crate) struct Attempt {
     pub(crate) passed_over: Vec<SocketAddr>,
     /// Whether the connection is to carry no request after this one.
     pub(crate) is_last_on_connection: bool,
+    /// The turn to take a connection, until it is taken.
+    pub(crate) turn: Option<Turn>,
     /// The connection, once there is one.
     pub(crate) connection: Option<RawFd>,
     /// The protocols that the node is asked to change to.

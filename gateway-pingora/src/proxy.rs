@@ -76,7 +76,7 @@ impl ProxyHttp for Door {
 
     /// The allowlist's selector: it can return only a node of the pool of the route that matched.
     async fn upstream_peer(&self, session: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
-        step::choose::peer(session, ctx).await
+        step::choose::peer(&self.connections, session, ctx).await
     }
 
     async fn connected_to_upstream(

@@ -2,13 +2,15 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use gateway_tests::certs::{Authority, Identity};
-use gateway_tests::frames::{DATA, END_STREAM, Frames, HEADERS, RST_STREAM, frame};
+use gateway_tests::frames::{
+    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RST_STREAM, SETTINGS, fields, frame,
+};
 use gateway_tests::gateway::Door;
 use gateway_tests::http2::{Http2, head};
 use gateway_tests::http2_node::Http2Node;
@@ -120,6 +122,69 @@ fn requests_share_one_connection_and_are_what_http2_has() {
         assert_eq!(seen.head.first(gone), None, "{gone}");
     }
     assert_eq!(seen.head.first("x-forwarded-for"), Some("127.0.0.1"));
+}
+
+#[test]
+fn a_burst_makes_one_connection_and_a_node_that_takes_none_holds_nobody_up_for_long() {
+    let authority = Authority::new();
+    let node = Http2Node::over_tls(&authority.signs(&["a", "b"]));
+    let (_scratch, tls) = trusting(&authority);
+    let door = edge(&[node.addr()], "", &tls);
+    let burst: Vec<_> = (0..30)
+        .map(|_| {
+            let mut client = door.connect();
+            client.sends(&Request::get("/x"));
+            client
+        })
+        .collect();
+    for mut client in burst {
+        client.hears().is(200);
+    }
+    assert_eq!((node.seen().len(), node.connections()), (30, 1));
+
+    // It takes connections and says nothing, so that no handshake ends.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let pool = format!("{tls}timeouts = {{ tls = \"300ms\", connect = \"300ms\" }}\n");
+    let door = edge(&[silent.local_addr().unwrap(), node.addr()], "", &pool);
+    let burst: Vec<_> = (0..30)
+        .map(|_| {
+            let mut client = door.connect();
+            client.sends(&Request::get("/x"));
+            client
+        })
+        .collect();
+    for mut client in burst {
+        client.hears().is(200);
+    }
+}
+
+#[test]
+fn a_node_that_takes_one_stream_at_a_time_is_asked_on_several_connections() {
+    let (all_there, asked) = (Barrier::new(3), Arc::new(AtomicUsize::new(0)));
+    let counts = Arc::clone(&asked);
+    let node = plays(move |_, mut frames| {
+        // RFC 9113 §6.5.2: no more than one stream at once.
+        frames.sends(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]);
+        while let Some(stream) = request(&mut frames) {
+            counts.fetch_add(1, Ordering::SeqCst);
+            all_there.wait();
+            frames.answers(stream, b"together");
+        }
+    });
+    let door = edge(&[node], "", "");
+    let clients: Vec<_> = (1..=3)
+        .map(|number| {
+            let mut client = door.connect();
+            client.sends(&Request::get("/x"));
+            wait::until("asked", wait::SOON, || {
+                asked.load(Ordering::SeqCst) == number
+            });
+            client
+        })
+        .collect();
+    for mut client in clients {
+        assert_eq!(client.hears().is(200).text(), "together");
+    }
 }
 
 #[test]
@@ -309,6 +374,74 @@ fn a_node_that_answers_in_another_protocol_is_unreadable() {
         "{}",
         answer.text()
     );
+}
+
+#[test]
+fn what_a_node_says_before_its_answer_is_not_the_answer() {
+    let node = plays(|_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            for status in ["103", "103", "100"] {
+                frames.sends(
+                    HEADERS,
+                    END_HEADERS,
+                    stream,
+                    &fields(&[(":status", status)]),
+                );
+            }
+            frames.answers(stream, b"at last");
+        }
+    });
+    let door = edge(&[node], "", "");
+    for _ in 0..3 {
+        assert_eq!(door.get("/x").is(200).text(), "at last");
+    }
+}
+
+#[test]
+fn an_answer_that_is_shorter_than_it_says_is_cut() {
+    let node = plays(|_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            let head = fields(&[(":status", "200"), ("content-length", "10")]);
+            frames.sends(HEADERS, END_HEADERS, stream, &head);
+            frames.sends(DATA, END_STREAM, stream, b"short");
+        }
+    });
+    let door = edge(&[node], "", "");
+    let answer = door.get("/x");
+    assert!(!answer.is(200).is_whole);
+}
+
+#[test]
+fn an_answer_without_a_body_keeps_its_length_and_the_connection() {
+    let node = plays(|_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            let head = fields(&[(":status", "304"), ("content-length", "10")]);
+            frames.sends(HEADERS, END_HEADERS | END_STREAM, stream, &head);
+        }
+    });
+    let door = edge(&[node], "", "");
+    let mut client = door.connect();
+    for _ in 0..2 {
+        let answer = client.asks(&Request::get("/x"));
+        assert_eq!(answer.is(304).field("content-length"), Some("10"));
+        assert_eq!(answer.field("transfer-encoding"), None);
+    }
+}
+
+#[test]
+fn a_busy_node_is_left_for_another_in_http2_too() {
+    let busy = plays(|_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            let head = fields(&[(":status", "503"), ("retry-after", "1")]);
+            frames.sends(HEADERS, END_HEADERS | END_STREAM, stream, &head);
+        }
+    });
+    let node = Http2Node::clear();
+    let retry = "retry = { on = [\"unsent\", \"busy\", \"repeatable\"] }\n";
+    let door = edge(&[busy, node.addr()], "", retry);
+    for _ in 0..4 {
+        door.get("/x").is(200);
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Tries the interface with a client that is not ours: Python's `grpcio`, in pinned versions.
+//! Tries the interface, and gRPC through a gateway, with what is not ours: Python's `grpcio`, in pinned
+//! versions.
 //!
 //! Installed below `target/`, where it can be had; otherwise the reason why nothing was checked.
 

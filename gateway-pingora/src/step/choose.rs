@@ -14,6 +14,7 @@ use pingora_core::{Error, ErrorType, Result as PingoraResult};
 use pingora_proxy::Session;
 
 use crate::clock;
+use crate::connections_out::ConnectionsOut;
 use crate::ctx::{AskedSoFar, Attempt, Ctx, Reached, Routed};
 use crate::peer::{self, Carries};
 
@@ -45,6 +46,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
         passed_over: Vec::new(),
         is_last_on_connection: false,
         asks_for: None,
+        turn: None,
         connection: None,
         outcome: Outcome::Abandoned,
     });
@@ -55,7 +57,11 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
 ///
 /// # Errors
 /// As [`run`]. Where an earlier try failed, that failure stands: it says more.
-pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<Box<HttpPeer>> {
+pub(crate) async fn peer(
+    out: &ConnectionsOut,
+    session: &mut Session,
+    ctx: &mut Ctx,
+) -> PingoraResult<Box<HttpPeer>> {
     if ctx.attempt.is_none() {
         match run(session, ctx).await {
             Ok(()) => {
@@ -69,6 +75,7 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
             Err(failure) => return stop(ctx, failure),
         }
     }
+    wait_for_turn(out, ctx).await;
     let Some(routed) = &ctx.routed else {
         return stop(ctx, Failure::NoSuchRoute);
     };
@@ -106,6 +113,17 @@ pub(crate) async fn peer(session: &mut Session, ctx: &mut Ctx) -> PingoraResult<
     }
     peer.options.write_timeout = Some(left);
     Ok(Box::new(peer))
+}
+
+/// Where requests share connections, a burst of them makes one and not one each.
+async fn wait_for_turn(out: &ConnectionsOut, ctx: &mut Ctx) {
+    let (Some(routed), Some(attempt)) = (&ctx.routed, &mut ctx.attempt) else {
+        return;
+    };
+    if routed.pool.pool.http2 && routed.protocols.is_none() {
+        let addr = Arc::clone(attempt.slot.node().addr());
+        attempt.turn = out.turn((routed.pool.group(true), addr)).await;
+    }
 }
 
 fn stop(ctx: &mut Ctx, failure: Failure) -> PingoraResult<Box<HttpPeer>> {

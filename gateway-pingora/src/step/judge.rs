@@ -171,6 +171,7 @@ fn end(
     if next == Next::Again {
         // The same node keeps the slot and is dialled again; nothing is held against it.
         attempt.reached = Reached::Nothing;
+        attempt.turn = None;
         ctx.attempt = Some(attempt);
         return error;
     }

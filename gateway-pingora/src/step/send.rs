@@ -49,6 +49,7 @@ pub(crate) fn take(out: &ConnectionsOut, is_reused: bool, fd: i32, ctx: &mut Ctx
     let (Some(routed), Some(attempt)) = (&ctx.routed, &mut ctx.attempt) else {
         return Ok(());
     };
+    attempt.turn = None;
     match found {
         Found::Open(count) => {
             attempt.is_last_on_connection = count >= routed.pool.pool.keep_requests;
