@@ -16,6 +16,7 @@ mod clients;
 mod clock;
 mod connections;
 mod control;
+mod cuts;
 mod disks;
 mod ending;
 mod endpoints;
