@@ -9,7 +9,7 @@
 //! Source: GATEWAY §6; adr/0049.
 
 use std::cmp::Ordering as Order;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 pub(crate) mod ring;
 
@@ -21,6 +21,8 @@ const WHOLE: u64 = 1 << 40;
 pub(crate) struct Turns {
     now: AtomicU64,
     drawn: AtomicU64,
+    /// Where a look at a large pool begins.
+    place: AtomicUsize,
 }
 
 /// What a node is compared by.
@@ -40,7 +42,23 @@ impl Turns {
         Self {
             now: AtomicU64::new(0),
             drawn: AtomicU64::new(seed),
+            place: AtomicUsize::new(0),
         }
+    }
+
+    /// Where the look at a large pool is to begin.
+    pub(crate) fn place(&self) -> usize {
+        self.place.load(Ordering::Relaxed)
+    }
+
+    /// Begins the next look there.
+    pub(crate) fn set_place(&self, place: usize) {
+        self.place.store(place, Ordering::Relaxed);
+    }
+
+    /// Whether its turn is due now, which nobody's can be before.
+    pub(crate) fn is_now(&self, one: &Standing) -> bool {
+        one.due == self.now.load(Ordering::Relaxed)
     }
 
     /// When the turn of a node is due whose own time is `due`: not before now.

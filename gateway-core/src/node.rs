@@ -272,13 +272,18 @@ impl LiveNode {
         self.is_backup.load(Ordering::Relaxed)
     }
 
+    /// Its weight in thousandths, once it has its full share.
+    pub(crate) fn whole_weight(&self) -> u64 {
+        u64::from(self.weight.load(Ordering::Relaxed)) * WHOLE_WEIGHT
+    }
+
     /// Its weight in thousandths, at least 1: for so long after it came in, a part of it that grows.
     pub(crate) fn weight(&self, slow_start: Duration, now: Option<Instant>) -> u64 {
-        let whole = u64::from(self.weight.load(Ordering::Relaxed)) * 1_000;
-        let slow = as_number(slow_start);
-        let Some(now) = now.filter(|_| slow > 0) else {
+        let whole = self.whole_weight();
+        let Some(now) = now.filter(|_| !slow_start.is_zero()) else {
             return whole;
         };
+        let slow = as_number(slow_start);
         let since = self
             .age(now)
             .saturating_sub(self.entered.load(Ordering::Relaxed));
@@ -384,6 +389,9 @@ impl LiveNode {
         self.traffic_failures.load(Ordering::Relaxed) > 0
     }
 }
+
+/// A weight of one.
+pub(crate) const WHOLE_WEIGHT: u64 = 1_000;
 
 /// No moment at all, where moments are numbers.
 const NEVER: u64 = u64::MAX;

@@ -12,11 +12,11 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gateway_config::model::{Balance, Health as Rules, Pool};
+use gateway_config::model::{Balance, Health as Rules, Node, Pool};
 
 use crate::balance::ring::Ring;
 use crate::balance::{Standing, Turns, by_load, by_turn};
-use crate::node::{LiveNode, Total};
+use crate::node::{LiveNode, Total, WHOLE_WEIGHT};
 use crate::tried::Hints;
 
 /// The nodes of a pool, and the rules for them.
@@ -34,7 +34,12 @@ pub(crate) struct Roster {
     pub(crate) total: Option<Arc<Total>>,
     balance: Balance,
     ring: Ring,
+    /// Where the share of each node ends, by its whole weight; of backups there is none.
+    shares: Vec<u64>,
 }
+
+/// Points of the ring, or draws, after which all nodes are looked at instead.
+const NEAR: usize = 16;
 
 /// What one look at the nodes finds.
 pub(crate) enum Survey<'a> {
@@ -59,6 +64,7 @@ impl Default for Roster {
             total: None,
             balance: Balance::LeastInFlight,
             ring: Ring::default(),
+            shares: Vec::new(),
         }
     }
 }
@@ -70,6 +76,15 @@ impl Roster {
             Balance::Hash(_) => Ring::new(pool.nodes.iter().map(|one| (&*one.name, one.weight))),
             Balance::LeastInFlight | Balance::Random | Balance::RoundRobin => Ring::default(),
         };
+        let mut end = 0;
+        let share = |one: &Node| {
+            end += u64::from(!one.backup) * u64::from(one.weight) * WHOLE_WEIGHT;
+            end
+        };
+        let shares = match pool.balance {
+            Balance::Random => pool.nodes.iter().map(share).collect(),
+            Balance::Hash(_) | Balance::LeastInFlight | Balance::RoundRobin => Vec::new(),
+        };
         Self {
             nodes,
             rules: pool.health.clone(),
@@ -78,6 +93,7 @@ impl Roster {
             total,
             balance: pool.balance.clone(),
             ring,
+            shares,
         }
     }
 
@@ -90,9 +106,9 @@ impl Roster {
 
     /// Which node a request goes to. Without a time, a node that is out is not tried.
     pub(crate) fn survey(&self, turns: &Turns, hints: &Hints, now: Option<Instant>) -> Survey<'_> {
-        let by = match &self.balance {
-            Balance::LeastInFlight => by_load,
-            Balance::RoundRobin => by_turn,
+        match &self.balance {
+            Balance::LeastInFlight => return self.best(turns, hints, now, by_load),
+            Balance::RoundRobin => {}
             Balance::Random => return self.better_of_two(turns, hints, now),
             Balance::Hash(_) => {
                 let next = hints
@@ -101,23 +117,39 @@ impl Roster {
                 if let Some((node, standing)) = next {
                     return Survey::Free(node, standing);
                 }
-                by_turn
             }
-        };
-        self.best(turns, hints, now, by)
+        }
+        self.best(turns, hints, now, by_turn)
     }
 
+    /// The first of those that come first by `by`. In a large pool the look begins after the node found
+    /// last, and ends at one that nobody can come before: idle, and with its turn due now.
     fn best(
         &self,
         turns: &Turns,
         hints: &Hints,
         now: Option<Instant>,
-        by: fn(&Standing, &Standing) -> Ordering,
+        by: impl Fn(&Standing, &Standing) -> Ordering,
     ) -> Survey<'_> {
         let (mut primary, mut backup) = (None, None);
         let mut found = Survey::NobodyUp;
-        for node in &self.nodes {
+        let is_large = self.nodes.len() > NEAR;
+        let first = if is_large { turns.place() } else { 0 };
+        let (before, after) = self
+            .nodes
+            .split_at_checked(first)
+            .unwrap_or((&[], &self.nodes));
+        for (place, node) in (first..).zip(after.iter().chain(before)) {
             match self.look(turns, hints, node, now) {
+                Look::Free(standing)
+                    if is_large
+                        && standing.in_flight == 0
+                        && turns.is_now(&standing)
+                        && !node.is_backup() =>
+                {
+                    turns.set_place((place + 1) % self.nodes.len());
+                    return Survey::Free(node, standing);
+                }
                 Look::Out => {}
                 Look::Tried if matches!(found, Survey::NobodyUp) => found = Survey::AllTried,
                 Look::Tried => {}
@@ -144,6 +176,14 @@ impl Roster {
 
     /// Draws two by weight and takes the one with less in flight for its weight.
     fn better_of_two(&self, turns: &Turns, hints: &Hints, now: Option<Instant>) -> Survey<'_> {
+        let drawn = || self.drawn(turns, hints, now);
+        if let (Some(one), Some(other)) = (drawn(), drawn()) {
+            let (node, standing) = match by_load(&other.1, &one.1) {
+                Ordering::Less => other,
+                Ordering::Equal | Ordering::Greater => one,
+            };
+            return Survey::Free(node, standing);
+        }
         let (any, standing) = match self.best(turns, hints, now, by_turn) {
             Survey::Free(any, standing) => (any, standing),
             none @ (Survey::AllTried | Survey::Full | Survey::NobodyUp) => return none,
@@ -174,6 +214,28 @@ impl Roster {
         Survey::Free(node, standing)
     }
 
+    /// Draws by the whole weights until one may take the request and keeps its share by what its weight
+    /// is for now, as if only those had been there; `None` when that takes too long.
+    fn drawn(
+        &self,
+        turns: &Turns,
+        hints: &Hints,
+        now: Option<Instant>,
+    ) -> Option<(&Arc<LiveNode>, Standing)> {
+        let all = *self.shares.last()?;
+        (0..NEAR).find_map(|_| {
+            let at = turns.draw(all);
+            let place = self.shares.partition_point(|end| *end <= at);
+            let node = self.nodes.get(place)?;
+            let Look::Free(standing) = self.look(turns, hints, node, now) else {
+                return None;
+            };
+            let whole = node.whole_weight();
+            let is_kept = standing.weight >= whole || turns.draw(whole) < standing.weight;
+            is_kept.then_some((node, standing))
+        })
+    }
+
     /// The first node after the key that may take the request; backups only when no other may.
     fn next_on_ring(
         &self,
@@ -182,20 +244,26 @@ impl Roster {
         key: u32,
         now: Option<Instant>,
     ) -> Option<(&Arc<LiveNode>, Standing)> {
+        let free = |place: usize, is_backup: bool| {
+            let node = self.nodes.get(place)?;
+            if node.is_backup() != is_backup {
+                return None;
+            }
+            match self.look(turns, hints, node, now) {
+                Look::Free(standing) => Some((node, standing)),
+                Look::Full | Look::Out | Look::Tried => None,
+            }
+        };
+        let mut near = self.ring.after(key).take(NEAR);
+        if let found @ Some(_) = near.find_map(|place| free(place, false)) {
+            return found;
+        }
         // With nobody to find, the search would go round the whole circle for each request.
         let Survey::Free(any, _) = self.best(turns, hints, now, by_turn) else {
             return None;
         };
-        let nodes = self
-            .ring
-            .after(key)
-            .filter_map(|place| self.nodes.get(place));
-        nodes
-            .filter(|node| node.is_backup() == any.is_backup())
-            .find_map(|node| match self.look(turns, hints, node, now) {
-                Look::Free(standing) => Some((node, standing)),
-                Look::Full | Look::Out | Look::Tried => None,
-            })
+        let mut all = self.ring.after(key);
+        all.find_map(|place| free(place, any.is_backup()))
     }
 
     fn look(&self, turns: &Turns, hints: &Hints, node: &LiveNode, now: Option<Instant>) -> Look {

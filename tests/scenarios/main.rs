@@ -19,6 +19,7 @@ mod closing;
 mod connections;
 mod control;
 mod delivery;
+mod cuts;
 mod disks;
 mod ending;
 mod endpoints;

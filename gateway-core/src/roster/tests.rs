@@ -3,12 +3,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gateway_config::model::{Balance, HashBy, Pool, ProbeKind};
+use proptest::prelude::*;
 
 use crate::fixture::{pool, slot, start, tried};
 use crate::key;
 use crate::node::Slot;
 use crate::pool::{Asked, Pick, PoolState};
-use crate::tried::Hints;
+use crate::tried::{Hints, Tried};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -276,4 +277,126 @@ fn in_a_pool_bounded_as_a_whole_who_waits_goes_where_it_would_have_gone() {
         held = next;
     }
     assert_eq!(order, "bababa");
+}
+
+/// Where these keys lead.
+fn led(state: &PoolState, keys: &[u32]) -> Vec<String> {
+    let lead = |key: &u32| {
+        let hints = Hints {
+            tried: Tried::none(),
+            key: Some(*key),
+        };
+        name(&at(state, &hints, start()).unwrap())
+    };
+    keys.iter().map(lead).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_node_that_leaves_moves_its_keys_alone_and_one_that_is_replaced_by_its_name_none(
+        keys in prop::collection::vec(any::<u32>(), 1..50),
+        gone in 0..5usize,
+        turn in 0..5usize,
+    ) {
+        let names = ["a", "b", "c", "d", "e"];
+        let mut config = unprobed(&names, Balance::Hash(HashBy::Uri));
+        let state = PoolState::new(&config, 7, start());
+        let before = led(&state, &keys);
+
+        config.nodes[gone].addr = "192.0.2.77:7".into();
+        config.nodes.rotate_left(turn);
+        let _ = state.apply(&config, &[], start());
+        prop_assert_eq!(&led(&state, &keys), &before);
+
+        config.nodes.retain(|one| *one.name != *names[gone]);
+        let _ = state.apply(&config, &[], start());
+        for (was, is) in before.iter().zip(led(&state, &keys)) {
+            prop_assert!(*was == is || was == names[gone], "{was} became {is}");
+        }
+    }
+
+    #[test]
+    fn in_a_pool_every_round_gives_each_node_its_weight_within_one(
+        weights in prop::collection::vec(1..9u16, 1..6),
+        rounds in 1..4u16,
+    ) {
+        let names = ["a", "b", "c", "d", "e"];
+        let nodes: Vec<_> = names.into_iter().zip(weights.iter().copied()).collect();
+        let state = weighted(&nodes, Balance::RoundRobin);
+        let all = u32::from(weights.iter().sum::<u16>());
+        for _ in 0..rounds {
+            let shares = shares(&state, all);
+            for (name, weight) in &nodes {
+                let times = shares.get(*name).copied().unwrap_or(0);
+                prop_assert!(times.abs_diff(u32::from(*weight)) <= 1, "{shares:?} of {nodes:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_large_pool_every_round_gives_each_node_its_weight_within_one(
+        weights in prop::collection::vec(1..4u16, 17..60),
+        are_equal: bool,
+        by_load: bool,
+    ) {
+        let named: Vec<String> = (0..weights.len()).map(|at| format!("n{at}")).collect();
+        let weight = |weight: u16| if are_equal { 1 } else { weight };
+        let nodes: Vec<(&str, u16)> = named
+            .iter()
+            .zip(&weights)
+            .map(|(name, one)| (name.as_str(), weight(*one)))
+            .collect();
+        let balance = if by_load { Balance::LeastInFlight } else { Balance::RoundRobin };
+        let state = weighted(&nodes, balance);
+        let all = nodes.iter().map(|(_, weight)| u32::from(*weight)).sum();
+        for _ in 0..3 {
+            let shares = shares(&state, all);
+            for (name, weight) in &nodes {
+                let times = shares.get(*name).copied().unwrap_or(0);
+                prop_assert!(times.abs_diff(u32::from(*weight)) <= 1, "{times} for {weight}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_large_pool_the_least_busy_is_found(
+        busy in prop::collection::vec(0..3u32, 17..40),
+    ) {
+        let named: Vec<String> = (0..busy.len()).map(|at| format!("n{at}")).collect();
+        let names: Vec<&str> = named.iter().map(String::as_str).collect();
+        let state = PoolState::new(&unprobed(&names, Balance::LeastInFlight), 7, start());
+        // From here on it is everybody's turn.
+        drop(at(&state, &Hints::none(), start()));
+        let mut held = Vec::new();
+        for (node, count) in state.nodes().iter().zip(&busy) {
+            held.extend((0..*count).filter_map(|_| Slot::take(node, None)));
+        }
+        let least = busy.iter().min().copied();
+        let slot = at(&state, &Hints::none(), start());
+        prop_assert_eq!(slot.map(|slot| slot.node().in_flight() - 1), least);
+    }
+
+    #[test]
+    fn what_is_drawn_or_led_is_found_wherever_the_only_free_node_is(
+        count in 1..60usize,
+        free in 0..60usize,
+        key: u32,
+        drawn: bool,
+    ) {
+        let free = free % count;
+        let names: Vec<String> = (0..count).map(|at| format!("n{at}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let balance = if drawn { Balance::Random } else { Balance::Hash(HashBy::Uri) };
+        let state = PoolState::new(&unprobed(&names, balance), 7, start());
+        for (place, one) in names.iter().enumerate() {
+            if place != free {
+                let _ = state.set_drained(one, true, start());
+            }
+        }
+        let hints = Hints { tried: Tried::none(), key: Some(key) };
+        let slot = at(&state, &hints, start());
+        prop_assert_eq!(slot.map(|slot| name(&slot)), Some(names[free].to_owned()));
+    }
 }

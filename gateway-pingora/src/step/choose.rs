@@ -29,7 +29,9 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
     let Some(routed) = &ctx.routed else {
         return Err(Failure::NoSuchRoute);
     };
-    let can_listen = ctx.body.is_some();
+    // Bytes behind a request to upgrade are the tunnel's.
+    let is_read = session.is_body_done() && !routed.upgrade;
+    let can_listen = ctx.body.is_some() || is_read;
     let slot = slot(session, routed, &ctx.asked, can_listen).await;
     if let (Err(Failure::NoHealthyNode), Some(metrics)) = (&slot, ctx.metrics()) {
         metrics.no_node.inc();
