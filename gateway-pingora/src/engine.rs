@@ -263,17 +263,23 @@ impl Engine {
         for (chain, news) in pairs.news(&before, now) {
             say(chain, &news);
         }
+        if pairs.is_otherwise(&before) {
+            self.show(&snapshot, &pairs);
+        }
+        *self.pairs() = pairs;
+    }
+
+    fn show(&self, snapshot: &Snapshot, pairs: &Pairs) {
         let listening = self.generations().listening();
-        match wanted(&snapshot, &pairs, &listening) {
-            Ok(wanted) if pairs.is_otherwise(&before) => {
-                for ((_, shown), one) in wanted.into_iter().zip(&listening) {
+        match wanted(snapshot, pairs, &listening) {
+            Ok(wanted) => {
+                for ((listener, shown), one) in wanted.into_iter().zip(&listening) {
+                    debug_assert_eq!(listener.name, one.name);
                     one.show(shown);
                 }
             }
-            Ok(_) => {}
             Err(why) => tracing::error!(%why, "certificates are shown as before"),
         }
-        *self.pairs() = pairs;
     }
 
     /// What cannot be used of the files of certificates, a sentence each.

@@ -244,3 +244,55 @@ impl Certificate {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn what_was_agreed_on_is_held_to_version_suite_and_protocol() {
+        let mut tls = Tls::new("t".into(), PathBuf::new(), PathBuf::new());
+        let listener = Listener::new("l".into(), ([127, 0, 0, 1], 0).into());
+        let agreed = |version, suite, protocol| Agreed {
+            name: None,
+            version: Some(version),
+            suite: Some(suite),
+            protocol,
+        };
+        let old = agreed(
+            ProtocolVersion::TLSv1_2,
+            CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            None,
+        );
+        let new = agreed(
+            ProtocolVersion::TLSv1_3,
+            CipherSuite::TLS13_AES_256_GCM_SHA384,
+            Some(Protocol::Http1),
+        );
+        let http2 = Agreed {
+            protocol: Some(Protocol::Http2),
+            ..new.clone()
+        };
+        let mut allows = |change: fn(&mut Tls)| {
+            change(&mut tls);
+            let policy = Policy::of(&tls, &listener);
+            [&old, &new, &http2].map(|agreed| policy.allows(agreed))
+        };
+
+        assert_eq!(allows(|_| ()), [true, true, false]);
+        assert_eq!(allows(|tls| tls.tls12 = false), [false, true, false]);
+        let offer = |tls: &mut Tls| {
+            tls.alpn = Some(Protocols {
+                http1: false,
+                http2: true,
+            });
+        };
+        assert_eq!(allows(offer), [false, false, true]);
+        let other = |tls: &mut Tls| tls.suites = Some(vec!["TLS_AES_128_GCM_SHA256"]);
+        assert_eq!(allows(other), [false, false, false]);
+        let same = |tls: &mut Tls| tls.suites = Some(vec!["TLS_AES_256_GCM_SHA384"]);
+        assert_eq!(allows(same), [false, false, true]);
+    }
+}

@@ -107,6 +107,29 @@ fn each_name_is_shown_the_certificate_of_its_site_and_others_the_listeners() {
 }
 
 #[test]
+fn a_name_with_a_dot_at_its_end_is_the_same_name() {
+    let (mut house, own) = House::new();
+    let exact = house.authority.signs(&["a.test"]);
+    house.profile("exact", &exact, "");
+    house.site("exact", &["a.test"], "exact");
+    let door = house.opens();
+    // In TLS 1.2 the certificate is shown before anything is encrypted.
+    let trust = house.authority.trust();
+    let hello = Hello::speaking("a.tests", &trust, &[&TLS12], |_| true);
+
+    for (name, shown, hidden) in [("a.test.", &exact, &own), ("a.testx", &own, &exact)] {
+        let mut client = Conversation::open(door.addr());
+        client.says(hello.bytes_for(name)).half_closes();
+        let heard = client.hears_the_rest();
+        let has = |identity: &Identity| {
+            let der = identity.certificate();
+            heard.windows(der.len()).any(|part| part == &**der)
+        };
+        assert!(has(shown) && !has(hidden), "{name}");
+    }
+}
+
+#[test]
 fn a_strict_listener_shows_nothing_to_who_asks_for_a_name_that_no_site_has() {
     let (mut house, own) = House::new();
     let own_line = "tls = \"own\"\n";

@@ -257,6 +257,14 @@ impl Conversation {
         bytes
     }
 
+    /// Raw bytes: all there are until the end, or as many as come in time.
+    #[must_use]
+    pub fn hears_the_rest(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let _ = self.inbox.rest(&mut bytes);
+        bytes
+    }
+
     /// Raw bytes: exactly so many.
     ///
     /// # Errors

@@ -96,6 +96,21 @@ impl Hello {
         })
     }
 
+    /// The first bytes of the handshake, with another name of the same length in them.
+    #[must_use]
+    pub fn bytes_for(&self, name: &str) -> Vec<u8> {
+        assert_eq!(name.len(), self.name.len(), "only the name may differ");
+        let config = Arc::clone(&self.config);
+        let mut conn = ClientConnection::new(config, Trust::name(&self.name)).expect("a client");
+        let mut bytes = Vec::new();
+        let _ = conn.write_tls(&mut bytes).expect("a hello in memory");
+        let own = self.name.as_bytes();
+        let at = bytes.windows(own.len()).position(|part| part == own);
+        let at = at.expect("the name in the hello");
+        bytes.splice(at..at + own.len(), name.bytes());
+        bytes
+    }
+
     /// Why the handshake fails.
     ///
     /// # Panics
