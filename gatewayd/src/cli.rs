@@ -81,6 +81,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  gatewayd front-door 127.0.0.1:7650 --cluster cluster.toml\n  gatewayd front-door 0.0.0.0:7650 --upstream a=10.0.0.11:7654 --tls-cert door.pem --tls-key door.key --upstream-ca ca.pem"
     )]
     FrontDoor(Box<ServedDoor>),
+    /// Write the pages of the manual into a directory
+    #[command(hide = true)]
+    Manual(Manual),
     /// Let a running process read its configuration again, as SIGHUP does
     #[command(after_help = "Example:\n  gatewayd reload --state-dir /var/lib/gateway")]
     Reload(Reload),
@@ -140,6 +143,14 @@ pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
+}
+
+/// `manual`.
+#[derive(Debug, Args)]
+pub(crate) struct Manual {
+    /// The directory
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
 }
 
 /// `effective`.
@@ -336,6 +347,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command,
         | Command::Document
         | Command::Drain(_)
         | Command::Explain(_)
+        | Command::Manual(_)
         | Command::Reload(_)
         | Command::Rollback(_)
         | Command::Schema

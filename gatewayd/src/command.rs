@@ -16,6 +16,7 @@ mod document;
 mod effective;
 mod explain;
 mod front_door;
+mod manual;
 mod run;
 mod schema;
 mod trace;
@@ -31,6 +32,7 @@ pub(crate) fn dispatch(command: Command) -> Exit {
         Command::Effective(effective) => effective::run(effective),
         Command::Explain(explain) => explain::run(&explain),
         Command::FrontDoor(served) => front_door::run(*served),
+        Command::Manual(manual) => manual::run(&manual),
         Command::Reload(reload) => ctl::reload(&reload),
         Command::Rollback(rollback) => ctl::rollback(&rollback),
         Command::Run(run) => run::run(&run),

@@ -180,3 +180,29 @@ fn every_alert_is_tested_and_has_its_place_in_the_page_for_operators() {
         );
     }
 }
+
+/// What stands between the fences of a page that say `toml`.
+fn samples(page: &str) -> impl Iterator<Item = &str> {
+    let behind = page.split("\n```toml\n").skip(1);
+    behind.filter_map(|rest| rest.split("\n```").next())
+}
+
+#[test]
+fn the_page_for_those_who_come_from_elsewhere_names_settings_there_are() {
+    let page = read("docs/migration.md");
+    let scratch = Scratch::new();
+    assert_eq!(samples(&page).count(), 1);
+    for sample in samples(&page) {
+        is_served(&scratch.file("sample.toml", sample));
+    }
+    let settings = read("docs/settings.md");
+    let words = page.split('`').skip(1).step_by(2);
+    let named: Vec<&str> = words.filter(|word| word.contains(".*.")).collect();
+    assert!(named.len() > 40, "{named:?}");
+    for name in named {
+        assert!(
+            settings.contains(&format!("| `{name}` |")),
+            "there is no {name}"
+        );
+    }
+}

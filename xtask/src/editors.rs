@@ -34,7 +34,7 @@ const TOOLS: [Tool; 2] = [
 ];
 
 /// Pages whose samples have to pass.
-const PAGES: [&str; 2] = ["README.md", "docs/operations.md"];
+const PAGES: [&str; 3] = ["README.md", "docs/migration.md", "docs/operations.md"];
 
 /// What is wrong with a document, the document, and the line that has to be named.
 const WRONG: [(&str, &str, usize); 6] = [

@@ -14,6 +14,7 @@ use gateway_tests::gateway::runs;
 mod codes;
 mod goldens;
 mod incumbents;
+mod manual;
 mod mistakes;
 
 /// A file as it should be; nothing, where there should be none.
@@ -47,6 +48,7 @@ fn pages() -> Result<Vec<Page>, String> {
         (docs("mistakes.md"), Some(mistakes::page(&goldens)?)),
     ];
     pages.extend(goldens::pages(&goldens));
+    pages.extend(manual::pages()?);
     Ok(pages)
 }
 
@@ -92,7 +94,10 @@ fn check() -> Result<(), String> {
 fn write() -> Result<(), String> {
     for (path, content) in stale()? {
         let written = match content {
-            Some(text) => fs::write(&path, text),
+            Some(text) => path
+                .parent()
+                .map_or(Ok(()), fs::create_dir_all)
+                .and_then(|()| fs::write(&path, text)),
             None => fs::remove_file(&path),
         };
         written.map_err(|why| format!("{}: {why}", shown(&path)))?;
