@@ -307,11 +307,11 @@ proptest! {
 
         config.nodes[gone].addr = "192.0.2.77:7".into();
         config.nodes.rotate_left(turn);
-        let _ = state.apply(&config, &[], start());
+        let _ = state.apply(&config, &[], &[], start());
         prop_assert_eq!(&led(&state, &keys), &before);
 
         config.nodes.retain(|one| *one.name != *names[gone]);
-        let _ = state.apply(&config, &[], start());
+        let _ = state.apply(&config, &[], &[], start());
         for (was, is) in before.iter().zip(led(&state, &keys)) {
             prop_assert!(*was == is || was == names[gone], "{was} became {is}");
         }

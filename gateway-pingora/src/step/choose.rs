@@ -30,7 +30,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
         return Err(Failure::NoSuchRoute);
     };
     // Bytes behind a request to upgrade are the tunnel's.
-    let is_read = session.is_body_done() && !routed.upgrade;
+    let is_read = session.is_body_done() && routed.protocols.is_none();
     let can_listen = ctx.body.is_some() || is_read;
     let slot = slot(session, routed, &ctx.asked, can_listen).await;
     if let (Err(Failure::NoHealthyNode), Some(metrics)) = (&slot, ctx.metrics()) {
