@@ -3,7 +3,8 @@
 use gateway_tests::gateway::{Ended, runs};
 use gateway_tests::scratch::Scratch;
 
-const SOUND: &str = "[listeners.web]\nbind = \"127.0.0.1:8080\"\nh2c = true\n\
+const SOUND: &str = "[listeners.web]\nbind = \"127.0.0.1:8080\"\ntls = \"web\"\nalpn = [\"h2\"]\n\
+                     [tls.web]\nchain = \"web.pem\"\nkey = \"web.key\"\n\
                      [sites.shop]\nlistener = \"web\"\npool = \"shop\"\n\
                      [pools.shop]\nnodes = [\"10.0.0.11:8080\"]\n";
 
@@ -25,7 +26,7 @@ fn check_refuses_it_and_the_commands_that_show_it_do_not() {
     assert_eq!(check.status.code(), Some(1));
     assert!(check.stderr.contains("error[G0317]"), "{}", check.stderr);
     assert_eq!(effective.status.code(), Some(0));
-    assert!(effective.stdout.contains("h2c = true"));
+    assert!(effective.stdout.contains("alpn = [\"h2\"]"));
     assert_eq!(effective.stderr, "");
     assert_eq!(diff.status.code(), Some(0));
     assert_eq!(diff.stderr, "");
