@@ -206,3 +206,26 @@ fn a_tunnel_that_nobody_says_anything_in_ends_when_the_listener_says() {
     assert_eq!(tunnel.hears_bytes(9), b"something");
     assert!(tunnel.is_closed_within(wait::SOON));
 }
+
+/// Case 47.
+#[test]
+fn a_tunnel_is_opened_with_another_node_where_the_first_one_takes_no_connection() {
+    let cluster = Cluster::of(&["a", "b"]);
+    cluster.always(&Way::SwitchesAndEchoes);
+    let nodes = cluster.nodes().iter();
+    let nodes: Vec<String> = nodes.map(|node| format!("\"{}\"", node.addr())).collect();
+    let door = Door::configured(&format!(
+        "[listeners.edge]\nbind = \"127.0.0.1:0\"\n[sites.live]\nlistener = \"edge\"\n\
+         [sites.live.routes.all]\npath = \"/\"\nupgrade = true\npool = \"live\"\n\
+         [pools.live]\nnodes = [{}]\nejection = {{ count_traffic = false }}\n",
+        nodes.join(", ")
+    ));
+    cluster["a"].refuses();
+    for _ in 0..4 {
+        let mut tunnel = door.connect();
+        tunnel.asks(&upgrade()).is(101);
+        tunnel.says("through");
+        assert_eq!(tunnel.hears_bytes(7), b"through");
+    }
+    assert_eq!(cluster["b"].seen().len(), 4);
+}
