@@ -47,9 +47,6 @@ fn ending(how: Ends) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
 
 fn serve(socket: &TcpStream, how: Ends, number: u32, record: &Mutex<Vec<String>>) -> Option<()> {
     socket.set_nodelay(true).ok()?;
-    if let Ends::Resting(idle) = how {
-        socket.set_read_timeout(Some(idle)).ok()?;
-    }
     let mut reader = BufReader::new(socket);
     loop {
         let mut length = 0;
@@ -78,10 +75,13 @@ fn serve(socket: &TcpStream, how: Ends, number: u32, record: &Mutex<Vec<String>>
         socket
             .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             .ok()?;
-        if let Ends::After(longest) = how {
-            // Not a wait for something: when it ends is what is tried.
-            thread::sleep(longest * (number % 16) / 16);
-            return None;
+        match how {
+            Ends::After(longest) => {
+                // Not a wait for something: when it ends is what is tried.
+                thread::sleep(longest * (number % 16) / 16);
+                return None;
+            }
+            Ends::Resting(idle) => socket.set_read_timeout(Some(idle)).ok()?,
         }
     }
 }
