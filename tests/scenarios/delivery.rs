@@ -206,3 +206,20 @@ fn the_page_for_those_who_come_from_elsewhere_names_settings_there_are() {
         );
     }
 }
+
+#[test]
+fn the_version_says_which_commit_and_which_engine() {
+    let said = runs(&["--version"]).stdout;
+    let lock = read("Cargo.lock");
+    let engine = lock
+        .split("name = \"pingora-core\"\nversion = \"")
+        .nth(1)
+        .unwrap();
+    let engine = engine.split('"').next().unwrap();
+    let (_, rest) = said.split_once(" (").unwrap_or_else(|| panic!("{said}"));
+    let (commit, rest) = rest.split_once(", ").unwrap();
+    assert_eq!(rest, format!("Pingora {engine})"));
+    let is_commit = commit.len() == 12 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+    // Built from an archive, it says that instead.
+    assert!(is_commit || commit == "unknown commit", "{said}");
+}
