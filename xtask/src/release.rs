@@ -1,7 +1,6 @@
 //! `release`: the binary as it is shipped, its symbols beside it, and what it is made of.
 //!
-//! Everything of it lies in `target/dist`. Paths of the machine are left out of the binary, so the same commit, toolchain
-//! and C compiler give the same bytes, wherever they lie.
+//! Everything of it lies in `target/dist`. Paths of the machine are left out of the binary.
 //!
 //! Source: adr/0054.
 
