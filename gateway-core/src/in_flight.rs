@@ -9,7 +9,7 @@
 //!
 //! Source: adr/0004, adr/0048.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// How a slot was come by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +126,27 @@ impl Gate {
     }
 }
 
+/// Takes a slot of a node, and before it one of its pool where that is bounded; both or neither.
+#[must_use]
+pub(crate) fn take(node: &Gate, total: Option<&Gate>) -> Option<Taken> {
+    if let Some(total) = total {
+        total.take()?;
+    }
+    let taken = node.take();
+    if let (None, Some(total)) = (taken, total) {
+        total.release();
+    }
+    taken
+}
+
+/// Gives back what was taken so.
+pub(crate) fn give_back(node: &Gate, total: Option<&Gate>) {
+    node.release();
+    if let Some(total) = total {
+        total.release();
+    }
+}
+
 fn count(word: u64) -> u32 {
     u32::try_from(word & !(SHUT | ONE)).unwrap_or(u32::MAX)
 }
@@ -133,87 +154,3 @@ fn count(word: u64) -> u32 {
 const SHUT: u64 = 1 << 63;
 /// Beside [`SHUT`]: one slot may be taken all the same.
 const ONE: u64 = 1 << 62;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::AtomicBool;
-    use std::thread;
-
-    #[test]
-    fn a_shut_gate_grants_nothing_and_still_takes_slots_back() {
-        let gate = Gate::shut(2);
-        assert!(gate.take().is_none());
-        gate.open();
-        assert!(gate.take().is_some() && gate.take().is_some() && gate.take().is_none());
-        gate.shut_again();
-        assert_eq!((gate.count(), gate.open_count()), (2, None));
-        gate.release();
-        gate.release();
-        assert!(gate.take().is_none());
-        assert_eq!(gate.count(), 0);
-    }
-
-    #[test]
-    fn a_gate_open_for_one_grants_one_slot_each_time() {
-        let gate = Gate::shut(9);
-        gate.open_for_one();
-        assert_eq!(gate.open_count(), Some(0));
-        assert!(!gate.is_open());
-        assert_eq!((gate.take(), gate.take()), (Some(Taken::Only), None));
-        gate.open_for_one();
-        gate.shut_again();
-        assert_eq!((gate.take(), gate.count()), (None, 1));
-        gate.open_for_one();
-        gate.open();
-        assert_eq!(gate.take(), Some(Taken::Usual));
-        gate.open_for_one();
-        assert_eq!((gate.take(), gate.count()), (Some(Taken::Usual), 3));
-    }
-
-    #[test]
-    fn a_lower_ceiling_waits_for_slots_to_come_back() {
-        let gate = Gate::shut(3);
-        gate.open();
-        assert!((0..3).all(|_| gate.take().is_some()));
-        gate.set_ceiling(1);
-        gate.release();
-        assert!(gate.take().is_none());
-        gate.release();
-        gate.release();
-        assert!(gate.take().is_some() && gate.take().is_none());
-    }
-
-    #[test]
-    fn threads_never_pass_the_ceiling_and_give_back_what_they_took() {
-        for ceiling in [1, 2, 5] {
-            let gate = Gate::shut(ceiling);
-            let inside = AtomicU32::new(0);
-            let over = AtomicBool::new(false);
-            gate.open();
-            thread::scope(|scope| {
-                for _ in 0..8 {
-                    scope.spawn(|| {
-                        for turn in 0..4_000 {
-                            if turn % 257 == 0 {
-                                gate.shut_again();
-                                gate.open();
-                            }
-                            if gate.take().is_some() {
-                                let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
-                                over.fetch_or(now > ceiling, Ordering::SeqCst);
-                                if turn % 64 == 0 {
-                                    thread::yield_now();
-                                }
-                                inside.fetch_sub(1, Ordering::SeqCst);
-                                gate.release();
-                            }
-                        }
-                    });
-                }
-            });
-            assert!(!over.load(Ordering::SeqCst), "ceiling {ceiling} passed");
-            assert_eq!(gate.count(), 0);
-        }
-    }
-}

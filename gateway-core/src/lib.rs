@@ -31,7 +31,14 @@ mod roster;
 
 pub use balance::ring::key;
 
+/// The atomics that slots are counted with; the interleaving test has others in their place.
+mod sync {
+    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+}
+
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod in_flight_tests;
 #[cfg(test)]
 mod simulation;

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 
 use super::LiveNode;
-use crate::in_flight::{Gate, Taken};
+use crate::in_flight::{self, Gate, Taken};
 use crate::queue::OfNode;
 use crate::tried::NodeId;
 
@@ -42,15 +42,7 @@ pub struct Slot {
 impl Slot {
     /// Takes a slot, if the node and its pool have one.
     pub(crate) fn take(node: &Arc<LiveNode>, total: Option<&Arc<Total>>) -> Option<Self> {
-        if let Some(total) = total {
-            total.gate.take()?;
-        }
-        let Some(how) = node.gate.take() else {
-            if let Some(total) = total {
-                total.gate.release();
-            }
-            return None;
-        };
+        let how = in_flight::take(&node.gate, total.map(|total| &total.gate))?;
         let number = node.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let trial = match how {
             Taken::Only => number,
@@ -88,10 +80,7 @@ impl OfNode for Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         let node = &self.node;
-        node.gate.release();
-        if let Some(total) = &self.total {
-            total.gate.release();
-        }
+        in_flight::give_back(&node.gate, self.total.as_ref().map(|total| &total.gate));
         if self.trial > 0 {
             node.trial_ended(self.trial);
         }
