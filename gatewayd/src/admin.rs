@@ -119,7 +119,10 @@ impl Admin {
         match (next, &*now) {
             (Next::Same(networks), Some(now)) => now.house.allow(networks),
             (Next::At(mut running), _) => {
-                running.begins();
+                // Before there are pages whoever connects waits for them.
+                if self.pages.get().is_some() {
+                    running.begins();
+                }
                 *now = Some(running);
             }
             (Next::Nowhere | Next::Same(_), _) => *now = None,
@@ -130,6 +133,9 @@ impl Admin {
     pub(crate) fn shows(&self, pages: Arc<dyn Pages>) {
         // Once for a process.
         let _ = self.pages.set(pages);
+        if let Some(running) = &mut *self.running() {
+            running.begins();
+        }
     }
 
     /// Answers nobody any more.
