@@ -107,6 +107,17 @@ impl Tries {
         self.is_repeatable && self.retried < self.retries
     }
 
+    /// Whether anything may still come for which it is sent again after bytes of it have left. Nodes that
+    /// `may_refuse` can tell that they never began it, as those of HTTP/2 do.
+    #[must_use]
+    pub fn may_go_again(&self, may_refuse: bool) -> bool {
+        let at_the_same = !self.was_asked_again;
+        let at_another = self.on.unsent && self.retried < self.retries;
+        self.may_repeat()
+            || (self.may_ask_again && at_the_same)
+            || (may_refuse && (at_the_same || at_another))
+    }
+
     /// Its body cannot be sent again: from here on it is spent once it has been written.
     pub fn never_again(&mut self) {
         self.is_repeatable = false;

@@ -47,6 +47,8 @@ pub(crate) struct Ctx {
     pub(crate) body: Option<Buffered>,
     /// What has been passed on of a body that is not read whole.
     pub(crate) replay: Option<Replay>,
+    /// Whether some of the body was passed on and is not kept, so that it cannot be sent again.
+    pub(crate) is_body_gone: bool,
     /// Left by `choose`; taken by `judge` when the try has failed.
     pub(crate) attempt: Option<Attempt>,
     /// The nodes asked so far.
@@ -172,6 +174,7 @@ impl Ctx {
             routed: None,
             body: None,
             replay: None,
+            is_body_gone: false,
             attempt: None,
             asked: AskedSoFar::default(),
             encoder: None,

@@ -22,7 +22,6 @@ use crate::connections_out::ConnectionsOut;
 use crate::ctx::Ctx;
 use crate::serving::Shared;
 use crate::step;
-use crate::step::judge::Connection;
 use crate::step::route::Taken;
 
 /// What a worker serves requests with.
@@ -123,16 +122,12 @@ impl ProxyHttp for Door {
     fn error_while_proxy(
         &self,
         _peer: &HttpPeer,
-        session: &mut Session,
+        _session: &mut Session,
         error: Box<Error>,
         ctx: &mut Ctx,
         was_used_before: bool,
     ) -> Box<Error> {
-        let connection = Connection {
-            was_used_before,
-            may_replay: !session.downstream_session.retry_buffer_truncated(),
-        };
-        step::judge::broken(error, &connection, ctx)
+        step::judge::broken(error, was_used_before, ctx)
     }
 
     fn h2_upstream_stream_ended(

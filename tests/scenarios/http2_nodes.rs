@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use gateway_tests::certs::{Authority, Identity};
 use gateway_tests::frames::{
-    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RST_STREAM, SETTINGS, fields, frame,
+    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RST_STREAM, SETTINGS, WINDOW_UPDATE, fields,
+    frame,
 };
 use gateway_tests::gateway::Door;
 use gateway_tests::http2::{Http2, head};
@@ -258,20 +259,30 @@ fn trailers_reach_the_client_without_those_that_say_who_it_is() {
 
 #[test]
 fn a_stream_that_was_refused_is_asked_of_another_node_with_its_body() {
+    const LARGE: usize = 60_000;
     let refusing = plays(|_, mut frames| {
         while let Some(stream) = request(&mut frames) {
             frames.sends(RST_STREAM, 0, stream, &[0, 0, 0, 7]);
+            // Room for the next one.
+            frames.sends(WINDOW_UPDATE, 0, 0, &(LARGE as u32).to_be_bytes());
         }
     });
-    for route in ["", "body = { buffer = \"1 MiB\" }\n"] {
+    for route in ["", "repeatable = true\n", "body = { buffer = \"1 MiB\" }\n"] {
         let node = Http2Node::clear();
         let door = edge(&[refusing, node.addr()], route, "");
-        for number in 0..6 {
-            door.post("/x", &format!("write {number}")).is(200);
+        let all: Vec<String> = [7, LARGE, 5_000, 9, LARGE, 20]
+            .map(|size| "abcdefg".repeat(size.div_ceil(7)))
+            .into();
+        for body in &all {
+            door.post("/x", body).is(200);
         }
         let bodies: Vec<Vec<u8>> = node.seen().into_iter().map(|seen| seen.body).collect();
-        let all: Vec<Vec<u8>> = (0..6).map(|n| format!("write {n}").into_bytes()).collect();
-        assert_eq!(bodies, all, "{route}");
+        let sizes: Vec<usize> = bodies.iter().map(Vec::len).collect();
+        let is_same = bodies
+            .iter()
+            .zip(&all)
+            .all(|(one, other)| one == other.as_bytes());
+        assert!(bodies.len() == all.len() && is_same, "{route}: {sizes:?}");
     }
 }
 

@@ -164,6 +164,37 @@ fn a_body_that_there_is_no_memory_to_keep_is_passed_on_and_not_sent_again() {
 }
 
 #[test]
+fn a_get_with_a_body_is_asked_again_with_all_of_it_when_its_connection_had_been_about_to_end() {
+    let cluster = Cluster::of(&["a"]);
+    let door = Door::configured(&format!(
+        "workers = 1\n[listeners.edge]\nbind = \"127.0.0.1:0\"\n[sites.shop]\nlistener = \"edge\"\n\
+         pool = \"shop\"\n[pools.shop]\nnodes = [\"{}\"]\n",
+        cluster["a"].addr()
+    ));
+    for count in [1, 5_000, 60_000] {
+        let body = bytes(count);
+        for chunk in [None, Some(1_000)] {
+            let (wire, _) = wire(&body, chunk);
+            cluster.next([
+                Way::Says(Reply::new(200)),
+                Way::ClosesWithoutAnswer,
+                Way::Says(Reply::new(200)),
+            ]);
+            door.get("/schema").is(200);
+            let mut client = Conversation::open(door.addr());
+            client.says([b"GET", &wire[4..]].concat());
+            let answer = client.hears();
+
+            let told = format!("{count} bytes, chunks of {chunk:?}");
+            assert_eq!(answer.status, 200, "{told}");
+            let seen = cluster["a"].seen();
+            let last = seen.last().map(|seen| seen.body.clone());
+            assert!(last == Some(body.clone()), "{told}");
+        }
+    }
+}
+
+#[test]
 fn a_request_that_is_sent_again_has_one_time_for_all_of_it() {
     let cluster = Cluster::of(&["a", "b"]);
     let later = Way::After(Duration::from_millis(400), Way::ClosesWithoutAnswer.into());

@@ -14,15 +14,6 @@ use crate::clock;
 use crate::ctx::{Attempt, Ctx, Reached, Routed};
 use crate::translate::{self, Broken};
 
-/// What is known about a connection that broke.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Connection {
-    /// Whether it had carried requests before this one.
-    pub(crate) was_used_before: bool,
-    /// Whether everything that was read of the body could be sent once more.
-    pub(crate) may_replay: bool,
-}
-
 /// No connection came about; nothing was written.
 pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> {
     error.set_retry(false);
@@ -57,7 +48,7 @@ pub(crate) fn not_connected(mut error: Box<Error>, ctx: &mut Ctx) -> Box<Error> 
 }
 
 /// The connection was made, and broke.
-pub(crate) fn broken(mut error: Box<Error>, on: &Connection, ctx: &mut Ctx) -> Box<Error> {
+pub(crate) fn broken(mut error: Box<Error>, was_used_before: bool, ctx: &mut Ctx) -> Box<Error> {
     error.set_retry(false);
     let (Some(routed), Some(mut attempt)) = (&ctx.routed, ctx.attempt.take()) else {
         return error;
@@ -72,6 +63,7 @@ pub(crate) fn broken(mut error: Box<Error>, on: &Connection, ctx: &mut Ctx) -> B
         Reached::Ended => {
             // The same node keeps the slot and is dialled again; no try is spent.
             attempt.reached = Reached::Nothing;
+            attempt.is_caught_up = false;
             ctx.attempt = Some(attempt);
             error.set_retry(true);
             return error;
@@ -84,10 +76,10 @@ pub(crate) fn broken(mut error: Box<Error>, on: &Connection, ctx: &mut Ctx) -> B
                 because: error.to_string(),
             },
         ),
-        Reached::Sent => unanswered(&error, on, &attempt, routed, ctx),
+        Reached::Sent => unanswered(&error, was_used_before, &attempt, routed, ctx),
     };
     // What is gone for good cannot be sent again: the try ends the request, whatever it came to.
-    let how = if on.may_replay { how } else { Try::Answered };
+    let how = if ctx.is_body_gone { Try::Answered } else { how };
     end(attempt, how, failure, error, ctx)
 }
 
@@ -137,6 +129,7 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     }
     attempt.reached = Reached::Answered;
     attempt.outcome = Outcome::Answered;
+    ctx.replay = None;
     if let Some(admitted) = ctx
         .admitted
         .as_ref()
@@ -171,6 +164,7 @@ fn end(
     if next == Next::Again {
         // The same node keeps the slot and is dialled again; nothing is held against it.
         attempt.reached = Reached::Nothing;
+        attempt.is_caught_up = false;
         attempt.turn = None;
         ctx.attempt = Some(attempt);
         return error;
@@ -271,7 +265,7 @@ fn busy(response: &ResponseHeader) -> Option<RetryAfter> {
 /// The answer had not begun.
 fn unanswered(
     error: &Error,
-    on: &Connection,
+    was_used_before: bool,
     attempt: &Attempt,
     routed: &Routed,
     ctx: &Ctx,
@@ -298,7 +292,7 @@ fn unanswered(
         Broken::NodeUnreadable => (Try::Answered, Failure::Unreadable(attempt.asked())),
         Broken::NodeGone => (Try::GoneAway, refused()),
         Broken::NodeRefused => (Try::Refused, refused()),
-        Broken::NodeClosed if on.was_used_before => {
+        Broken::NodeClosed if was_used_before => {
             (Try::Closed(asked.clone()), Failure::OutcomeUnknown(asked))
         }
         Broken::Node | Broken::NodeClosed => (

@@ -142,6 +142,10 @@ fn node_version(
     Version::HTTP_2
 }
 
+/// Memory for a body that is kept where only a node that never began the request, or a connection that
+/// had been about to end, would have it sent again: room for 64 KiB however they come.
+const KEPT_FOR_A_REFUSAL: u64 = 2 * 64 * 1024;
+
 /// Supplies a body that was read whole, on each try, in one piece; counts one that is passed on, and
 /// supplies what an earlier try was sent of it. Called at the beginning of each try, also without a byte.
 ///
@@ -185,35 +189,33 @@ pub(crate) fn body(
     Ok(())
 }
 
-/// Keeps a piece of a body that is passed on, for as long as the request may go to another node, and puts
-/// before it what another node was sent. Bodies that are read whole have the other half of the memory.
+/// Keeps a piece of a body that is passed on, for as long as the request may be sent again, and puts
+/// before it what an earlier try was sent. Bodies that are read whole have the other half of the memory.
 fn replay(shared: &Shared, body: &mut Option<Bytes>, ctx: &mut Ctx) {
     let (Some(routed), Some(attempt)) = (&mut ctx.routed, &mut ctx.attempt) else {
         return;
     };
-    let has_begun_to_answer = attempt.reached == Reached::Answered;
-    let may_be_needed = routed.tries.may_repeat() && !has_begun_to_answer;
-    let mut fits = true;
-    if let Some(piece) = body.as_ref().filter(|piece| !piece.is_empty())
-        && (may_be_needed || ctx.replay.is_some())
-    {
-        let kept = ctx.replay.get_or_insert_with(|| {
-            let most = shared.serving.load().snapshot.model().limits.body_memory;
-            Replay::new(shared.body_memory.hold(most / 2))
-        });
-        fits = kept.keep(piece);
+    let may_be_needed = attempt.reached != Reached::Answered
+        && !ctx.is_body_gone
+        && routed.tries.may_go_again(routed.pool.pool.http2);
+    let is_behind = !std::mem::replace(&mut attempt.is_caught_up, true) && ctx.replay.is_some();
+    if let Some(piece) = body.as_ref().filter(|piece| !piece.is_empty()) {
+        ctx.is_body_gone |= !may_be_needed || {
+            let kept = ctx.replay.get_or_insert_with(|| {
+                let most = match routed.tries.may_repeat() {
+                    true => shared.serving.load().snapshot.model().limits.body_memory / 2,
+                    false => KEPT_FOR_A_REFUSAL,
+                };
+                Replay::new(shared.body_memory.hold(most))
+            });
+            !kept.keep(piece)
+        };
     }
-    if !attempt.is_caught_up
-        && ctx.asked.made > 1
-        && let Some(kept) = &mut ctx.replay
-    {
+    if is_behind && let Some(kept) = &mut ctx.replay {
         *body = Some(kept.whole());
     }
-    attempt.is_caught_up = true;
-    if !fits {
+    if ctx.is_body_gone {
         routed.tries.never_again();
-    }
-    if !fits || !may_be_needed {
         ctx.replay = None;
     }
 }
