@@ -178,6 +178,15 @@ impl ProxyHttp for Door {
         step::answer::body(body, end, ctx)
     }
 
+    async fn response_trailer_filter(
+        &self,
+        _session: &mut Session,
+        _trailers: &mut HeaderMap,
+        ctx: &mut Ctx,
+    ) -> Result<Option<Bytes>> {
+        step::answer::end_of_compressed(ctx)
+    }
+
     async fn fail_to_proxy(
         &self,
         session: &mut Session,

@@ -1,12 +1,13 @@
 //! Nodes that are spoken to in HTTP/2: what they are sent, what comes back, what breaks.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
 use gateway_tests::certs::{Authority, Identity};
 use gateway_tests::frames::{
     DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RST_STREAM, SETTINGS, WINDOW_UPDATE, fields,
@@ -211,6 +212,24 @@ fn a_body_read_whole_and_one_passed_on_arrive_in_order_and_once() {
         assert_eq!(seen[0].head.first("content-length"), Some("1000000"));
         assert_eq!((&*seen[1].body, &*seen[2].body), (&b""[..], &b"abc"[..]));
     }
+}
+
+#[test]
+fn a_compressed_answer_that_ends_with_trailers_has_its_end() {
+    let node = Http2Node::clear();
+    let how = "[sites.shop]\ncompression = { codings = [\"gzip\"], min_size = \"0 B\" }\n";
+    let text = text("", &[node.addr()], "", "").replace("[sites.shop]\n", how);
+    let door = Door::configured(&text);
+    let said = "said again and again ".repeat(500);
+    let request = Request::post("/echo", &said).field("Accept-Encoding", "gzip");
+
+    let answer = door.connect().asks(&request);
+
+    assert_eq!(answer.is(200).field("content-encoding"), Some("gzip"));
+    let mut heard = String::new();
+    let mut unpacker = GzDecoder::new(&answer.body[..]);
+    unpacker.read_to_string(&mut heard).unwrap();
+    assert_eq!(heard, said);
 }
 
 #[test]

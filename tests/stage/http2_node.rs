@@ -279,7 +279,7 @@ impl Exchange {
     }
 
     async fn echoes(&mut self) -> Option<()> {
-        let mut body = self.begins(StatusCode::OK, &[])?;
+        let mut body = self.begins(StatusCode::OK, &[("content-type", "text/plain")])?;
         while let Some(piece) = self.piece().await {
             send(&mut body, piece, false).await?;
         }

@@ -120,6 +120,20 @@ pub(crate) fn body(
     Ok(None)
 }
 
+/// What is left of a compressed answer that ends with trailers. The trailers are dropped then: they are
+/// about other bytes (RFC 9110 §6.5.1), and end with these.
+///
+/// # Errors
+/// When it cannot be compressed to its end.
+pub(crate) fn end_of_compressed(ctx: &mut Ctx) -> Result<Option<Bytes>> {
+    let Some(mut encoder) = ctx.encoder.take() else {
+        return Ok(None);
+    };
+    let rest = encoder.push(&[], true);
+    rest.map(Some)
+        .or_err(ErrorType::InternalError, "compressing an answer")
+}
+
 /// Answers with a failure before any node was asked; the connection goes on where it can.
 ///
 /// # Errors
