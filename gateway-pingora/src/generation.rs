@@ -442,7 +442,7 @@ impl Generations {
                 addresses: bound.map(|bound| bound.addr).collect(),
                 tls: settings.tls.is_some(),
                 http1: settings.http1,
-                http2: settings.http2,
+                http2: settings.http2 || settings.h2c,
                 connections: one.listening.connections(),
             }
         };
