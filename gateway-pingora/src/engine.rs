@@ -95,7 +95,7 @@ impl Engine {
         let shared = Arc::new(Shared::new(serving, access_log));
         let engine = Engine {
             shared,
-            generations: Mutex::new(Generations::none(clock::wall())),
+            generations: Mutex::new(Generations::none(clock::wall(), options.inherited)),
             overrides: Mutex::new(Overrides {
                 workers: options.workers,
                 drained: options.drained.into_iter().collect(),
@@ -109,15 +109,14 @@ impl Engine {
         let wanted = wanted(&snapshot, &pairs, &[])?;
         *engine.pairs() = pairs;
         let workers = workers(options.workers, snapshot.model());
-        let mut outside = options.inherited;
-        let plan = engine
-            .generations()
-            .plan(wanted, workers, &mut outside, &engine.shared)?;
-        for unused in outside {
+        let generations = engine.generations();
+        let plan = generations.plan(wanted, workers, &engine.shared)?;
+        for unused in generations.idle(&plan) {
             let addr = unused.local_addr().map(|addr| addr.to_string());
             let addr = addr.unwrap_or_default();
             tracing::warn!(addr, "an inherited socket is on no listener's address");
         }
+        drop(generations);
         let serving = engine.shared.serving.load_full();
         engine.change().keep_drained(&serving);
         engine.probing.first_round(&serving.pools);
@@ -147,9 +146,7 @@ impl Engine {
         let known = self.pairs().clone();
         let pairs = Pairs::read(model, &known, clock::wall());
         let wanted = wanted(&snapshot, &pairs, &self.generations().listening())?;
-        let plan = self
-            .generations()
-            .plan(wanted, workers, &mut Vec::new(), &self.shared)?;
+        let plan = self.generations().plan(wanted, workers, &self.shared)?;
         let tried = self.probing.try_out(&serving.pools_of_strangers());
         if self.generations().has_ended() {
             return Err(Fault::Draining);
@@ -175,7 +172,7 @@ impl Engine {
         let workers = workers(count, self.snapshot().model());
         let mut generations = self.generations();
         let wanted = generations.wanted();
-        let plan = generations.plan(wanted, workers, &mut Vec::new(), &self.shared)?;
+        let plan = generations.plan(wanted, workers, &self.shared)?;
         let drain = self.snapshot().model().drain;
         let turnover = generations.turn_over(plan, false, drain, clock::now(), clock::wall());
         drop(generations);

@@ -5,7 +5,8 @@
 //! over drains. All decisions about it are made here; carried out they are at the
 //! [posts](crate::post).
 //!
-//! Invariants: a socket is open as long as its address is served; a listener that stays loses no
+//! Invariants: a socket is open as long as its address is served, one that was lent as long as the
+//! process; a listener that stays loses no
 //! connection; what drains has an end.
 //!
 //! Source: RUNTIME §1; adr/0035.
@@ -108,12 +109,12 @@ impl Turnover {
 }
 
 impl Generations {
-    /// Generation 0: nothing is served.
-    pub(crate) fn none(now: SystemTime) -> Self {
+    /// Generation 0: nothing is served. Sockets that were `lent` wait for who asks for their address.
+    pub(crate) fn none(now: SystemTime, lent: Vec<TcpListener>) -> Self {
         Generations {
             number: 0,
             since: now,
-            sockets: Sockets::default(),
+            sockets: Sockets::lent(lent),
             served: Vec::new(),
             crew: Vec::new(),
             leaving: Vec::new(),
@@ -130,14 +131,13 @@ impl Generations {
         &self,
         wanted: Vec<Wanted>,
         workers: usize,
-        outside: &mut Vec<TcpListener>,
         shared: &Arc<Shared>,
     ) -> Result<Plan, Fault> {
         if self.has_ended() {
             return Err(Fault::Draining);
         }
         let listeners: Vec<Listener> = wanted.iter().map(|(one, _)| one.clone()).collect();
-        let sockets = self.sockets.prepare(&listeners, workers, outside)?;
+        let sockets = self.sockets.prepare(&listeners, workers)?;
         let missing = self.crew.len()..workers;
         let fresh = missing.map(|number| Crewman::hire(number, Arc::clone(shared)));
         Ok(Plan {
@@ -146,6 +146,11 @@ impl Generations {
             workers,
             fresh: fresh.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Lent sockets that nobody asks for in this plan.
+    pub(crate) fn idle(&self, plan: &Plan) -> impl Iterator<Item = &TcpListener> {
+        self.sockets.idle(&plan.sockets)
     }
 
     /// What is served, to be planned with another number of workers.
@@ -324,9 +329,8 @@ impl Generations {
                     .find(is_it)
                     .map_or(&[][..], |one| &one.keys);
                 held.is_told(Orders {
-                    closing: sockets.share(keys, number, workers),
                     leave: Some(leave),
-                    ..Orders::default()
+                    ..last_orders(&self.sockets, keys, (&sockets, number, workers))
                 });
                 last.push(held);
             }
@@ -381,7 +385,8 @@ fn see_off(relieved: Vec<Relieved>, leave: Leave, handing: &Handing) -> Vec<Held
 }
 
 /// What somebody who leaves these addresses has to do with the sockets that were its share `before`,
-/// when there are these `now`.
+/// when there are these `now`. Where a service manager listens too, others may accept next, in another
+/// process.
 fn last_orders(
     now: &Sockets,
     keys: &[Key],
@@ -389,9 +394,13 @@ fn last_orders(
 ) -> Orders {
     let stays = |key: &Key| now.get(key).is_some();
     let (stay, go): (Vec<Key>, Vec<Key>) = keys.iter().cloned().partition(stays);
+    let go = before.share(&go, number, workers).into_iter();
+    let (lent, closing) = go.partition(|socket| before.is_lent(socket));
+    let mut handing: Vec<_> = lent;
+    handing.extend(before.share(&stay, number, workers));
     Orders {
-        closing: before.share(&go, number, workers),
-        handing: before.share(&stay, number, workers),
+        closing,
+        handing,
         ..Orders::default()
     }
 }
@@ -433,7 +442,7 @@ impl Generations {
                 addresses: bound.map(|bound| bound.addr).collect(),
                 tls: settings.tls.is_some(),
                 http1: settings.http1,
-                http2: settings.http2,
+                http2: settings.http2 || settings.h2c,
                 connections: one.listening.connections(),
             }
         };

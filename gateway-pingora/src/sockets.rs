@@ -2,6 +2,9 @@
 //! port, and never closed while the address is served, because closing one resets whoever waits in
 //! its queue.
 //!
+//! Those that a service manager lent us are its own as much as ours: they stay as they are, and open as
+//! long as the process, since it has them still and may start another one on them.
+//!
 //! What is planned is bound and does not listen: a plan may come to nothing, and whoever had connected
 //! meanwhile would be reset.
 //!
@@ -62,7 +65,11 @@ pub(crate) struct Bound {
 
 /// All sockets there are.
 #[derive(Debug, Default)]
-pub(crate) struct Sockets(BTreeMap<Key, Bound>);
+pub(crate) struct Sockets {
+    bound: BTreeMap<Key, Bound>,
+    /// What a service manager lent us, whether or not somebody asks for it now.
+    lent: Vec<Arc<TcpListener>>,
+}
 
 /// What is to be served next on one address.
 #[derive(Debug)]
@@ -72,36 +79,54 @@ struct Asked {
     addr: SocketAddr,
     backlog: i32,
     /// The sockets there are not yet.
-    missing: Vec<TcpListener>,
+    missing: Vec<Arc<TcpListener>>,
     /// Nobody of ours serves the address, nor one that it lies within.
     is_new: bool,
 }
 
 /// The addresses that are to be served next, with the sockets they lack. It shares none with those
-/// that are served, so that those can be closed whatever is planned.
+/// that are served, but for lent ones, so that those can be closed whatever is planned.
 #[derive(Debug, Default)]
 pub(crate) struct Planned(BTreeMap<Key, Asked>);
 
 impl Sockets {
+    /// None but those that were lent; nobody accepts on them yet.
+    pub(crate) fn lent(lent: Vec<TcpListener>) -> Self {
+        Sockets {
+            bound: BTreeMap::new(),
+            lent: lent.into_iter().map(Arc::new).collect(),
+        }
+    }
+
+    /// Whether a socket was lent: it is open and takes connections also when we leave it.
+    pub(crate) fn is_lent(&self, socket: &Arc<TcpListener>) -> bool {
+        self.lent.iter().any(|lent| Arc::ptr_eq(lent, socket))
+    }
+
+    /// Lent sockets that nobody asks for in this plan.
+    pub(crate) fn idle(&self, planned: &Planned) -> impl Iterator<Item = &TcpListener> {
+        let asked = |lent: &Arc<TcpListener>| {
+            let mut missing = planned.0.values().flat_map(|asked| &asked.missing);
+            missing.any(|one| Arc::ptr_eq(one, lent))
+        };
+        let idle = self.lent.iter().filter(move |lent| !asked(lent));
+        idle.map(|lent| &**lent)
+    }
+
     /// Binds for these listeners what they lack: new addresses, and more sockets on those there are.
     ///
-    /// Sockets from outside take the place of new ones on their address. Nothing is changed in
+    /// Lent sockets take the place of new ones on their address. Nothing is changed in
     /// `self`; dropping the result closes what was opened for it. Nobody can connect to what is bound
     /// here, and nobody else can have it.
     ///
     /// # Errors
     /// [`Fault::Bind`] names the listener.
-    pub(crate) fn prepare(
-        &self,
-        listeners: &[Listener],
-        workers: usize,
-        outside: &mut Vec<TcpListener>,
-    ) -> Result<Planned, Fault> {
+    pub(crate) fn prepare(&self, listeners: &[Listener], workers: usize) -> Result<Planned, Fault> {
         let mut planned = Planned::default();
         for listener in listeners {
             for key in Key::of(listener) {
                 let addr = key.addr;
-                let asked = self.bind(&key, listener, workers, outside);
+                let asked = self.bind(&key, listener, workers);
                 let asked = asked.map_err(|source| Fault::Bind {
                     listener: Arc::clone(&listener.name),
                     addr,
@@ -116,9 +141,8 @@ impl Sockets {
     /// The sockets that were planned, with those there are. All of them listen.
     pub(crate) fn with(&self, planned: Planned) -> Sockets {
         let bound = planned.0.into_iter().map(|(key, asked)| {
-            let there = self.0.get(&key).map(|bound| bound.sockets.clone());
-            let missing = asked.missing.into_iter().map(Arc::new);
-            let mut sockets: Vec<_> = there.into_iter().flatten().chain(missing).collect();
+            let there = self.bound.get(&key).map(|bound| bound.sockets.clone());
+            let mut sockets: Vec<_> = there.into_iter().flatten().chain(asked.missing).collect();
             sockets.retain(|socket| {
                 let listens = listen(socket, asked.backlog);
                 // New addresses listen already, and the others are ours.
@@ -130,12 +154,15 @@ impl Sockets {
             let addr = asked.addr;
             (key, Bound { addr, sockets })
         });
-        Sockets(bound.collect())
+        Sockets {
+            bound: bound.collect(),
+            lent: self.lent.clone(),
+        }
     }
 
     /// The sockets on one address.
     pub(crate) fn get(&self, key: &Key) -> Option<&Bound> {
-        self.0.get(key)
+        self.bound.get(key)
     }
 
     /// The share of one worker among so many in all the sockets of these addresses. Every socket
@@ -147,7 +174,7 @@ impl Sockets {
         workers: usize,
     ) -> Vec<Arc<TcpListener>> {
         let workers = workers.max(1);
-        let bound = keys.iter().filter_map(|key| self.0.get(key));
+        let bound = keys.iter().filter_map(|key| self.bound.get(key));
         let share = bound.flat_map(|bound| {
             let few = bound.sockets.len();
             let is_own =
@@ -158,25 +185,19 @@ impl Sockets {
         share.cloned().collect()
     }
 
-    fn bind(
-        &self,
-        key: &Key,
-        listener: &Listener,
-        workers: usize,
-        outside: &mut Vec<TcpListener>,
-    ) -> io::Result<Asked> {
+    fn bind(&self, key: &Key, listener: &Listener, workers: usize) -> io::Result<Asked> {
         let backlog = i32::try_from(listener.backlog).unwrap_or(i32::MAX);
-        let known = self.0.get(key);
+        let known = self.bound.get(key);
         let mut missing = Vec::new();
         let addr = match known {
             Some(bound) => bound.addr,
-            None => self.first(key, outside, &mut missing)?,
+            None => self.first(key, &mut missing)?,
         };
         let there = known.map_or(&[][..], |bound| &bound.sockets);
-        let any = there.first().map(|one| &**one).or(missing.first());
-        let may_share = any.map_or(Ok(true), |one| SockRef::from(one).reuse_port())?;
+        let any = there.first().or(missing.first());
+        let may_share = any.map_or(Ok(true), |one| SockRef::from(&**one).reuse_port())?;
         while there.len() + missing.len() < workers && may_share {
-            missing.push(bind(addr, key.v6only)?.into());
+            missing.push(Arc::new(bind(addr, key.v6only)?.into()));
         }
         Ok(Asked {
             listener: Arc::clone(&listener.name),
@@ -187,18 +208,13 @@ impl Sockets {
         })
     }
 
-    /// The address. The socket from outside that is on it is put to the `missing` ones.
-    fn first(
-        &self,
-        key: &Key,
-        outside: &mut Vec<TcpListener>,
-        missing: &mut Vec<TcpListener>,
-    ) -> io::Result<SocketAddr> {
-        let is_there = |one: &TcpListener| one.local_addr().is_ok_and(|addr| addr == key.addr);
-        if let Some(at) = outside.iter().position(is_there) {
-            let socket = outside.swap_remove(at);
-            socket.set_nonblocking(true)?;
-            missing.push(socket);
+    /// The address. The lent socket that is on it is put to the `missing` ones.
+    fn first(&self, key: &Key, missing: &mut Vec<Arc<TcpListener>>) -> io::Result<SocketAddr> {
+        let is_there =
+            |one: &&Arc<TcpListener>| one.local_addr().is_ok_and(|addr| addr == key.addr);
+        if let Some(lent) = self.lent.iter().find(is_there) {
+            lent.set_nonblocking(true)?;
+            missing.push(Arc::clone(lent));
             return Ok(key.addr);
         }
         match key.reuse_port || self.is_ours(key.addr) {
@@ -211,7 +227,7 @@ impl Sockets {
     /// Whether one of our sockets is where this one would be: then it is not somebody else who is
     /// there. The more particular address gets the connections.
     fn is_ours(&self, addr: SocketAddr) -> bool {
-        self.0.values().any(|bound| {
+        self.bound.values().any(|bound| {
             let (ours, theirs) = (bound.addr.ip(), addr.ip());
             bound.addr.port() == addr.port()
                 && (ours == theirs || ours.is_unspecified() || theirs.is_unspecified())

@@ -36,7 +36,7 @@ pub struct ListenerView {
     pub tls: bool,
     /// Whether it speaks HTTP/1.
     pub http1: bool,
-    /// Whether it speaks HTTP/2.
+    /// Whether it speaks HTTP/2, agreed on over TLS or begun with in clear text.
     pub http2: bool,
     /// Its connections open.
     pub connections: u32,

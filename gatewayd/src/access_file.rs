@@ -5,11 +5,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gateway_config::model::AccessLog;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 
 use crate::log::non_blocking;
@@ -143,8 +145,15 @@ impl Write for Reopened {
     }
 }
 
+/// Waits for nobody: a pipe that nobody reads cannot be opened. Lines are written one after the other.
 fn append(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)?;
+    fcntl(&file, FcntlArg::F_SETFL(OFlag::O_APPEND))?;
+    Ok(file)
 }
 
 #[cfg(test)]

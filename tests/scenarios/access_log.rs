@@ -2,7 +2,8 @@
 //! written twice.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
@@ -13,6 +14,8 @@ use gateway_tests::message::Request;
 use gateway_tests::node::Cluster;
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
 /// Clients that ask all the time.
 const CLIENTS: usize = 4;
@@ -78,6 +81,50 @@ impl House {
         answer.is(200);
         answer.field("x-request-id").unwrap().to_owned()
     }
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_refused_and_one_that_is_read_is_written_to() {
+    let cluster = Cluster::of(&["a"]);
+    let house = House::before(&cluster);
+    mkfifo(&house.path("pipe"), Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+
+    house.reloads("pipe", "reload: refused");
+
+    let refused = house.door.log().saying("reload: refused");
+    let why = refused[0].text("why");
+    assert!(why.contains("pipe cannot be opened"), "{why}");
+    house.reloads("two.log", "reload: applied");
+    // For both ways, it does not wait for who writes.
+    let pipe = File::options()
+        .read(true)
+        .write(true)
+        .open(house.path("pipe"));
+    house.reloads("pipe", "reload: applied");
+    let id = house.asks();
+    let mut line = String::new();
+    BufReader::new(pipe.unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains(&id), "{line}");
+}
+
+#[test]
+fn a_file_that_became_a_pipe_that_nobody_reads_is_not_opened_again() {
+    let cluster = Cluster::of(&["a"]);
+    let house = House::before(&cluster);
+    let moved = house.path("moved.log");
+    fs::rename(house.path("one.log"), &moved).unwrap();
+    mkfifo(&house.path("one.log"), Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+
+    house.door.signal(Signal::SIGUSR1);
+    wait::until("the attempt", wait::SOON, || {
+        let _ = house.asks();
+        !house.door.log().saying("not reopened").is_empty()
+    });
+
+    let id = house.asks();
+    wait::until("the line", wait::SOON, || {
+        fs::read_to_string(&moved).unwrap().contains(&id)
+    });
 }
 
 #[test]

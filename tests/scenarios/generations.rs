@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use gateway_tests::certs::Authority;
 use gateway_tests::client::Conversation;
 use gateway_tests::curtain::Curtain;
-use gateway_tests::gateway::{Door, Plan};
+use gateway_tests::gateway::Door;
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
 use gateway_tests::ports::Reserved;
@@ -19,6 +19,7 @@ use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use socket2::{SockFilter, SockRef};
 
 /// A gateway with these listeners, each with a site for every host before the same pool.
@@ -30,22 +31,13 @@ struct House {
 
 impl House {
     fn with(cluster: &Cluster, workers: u16, listeners: &[(&str, &str)]) -> Self {
-        Self::planned(cluster, workers, listeners, |plan| plan)
-    }
-
-    fn planned(
-        cluster: &Cluster,
-        workers: u16,
-        listeners: &[(&str, &str)],
-        plan: impl FnOnce(Plan) -> Plan,
-    ) -> Self {
         let node = &cluster["a"];
         let pool = format!(
             "[pools.shop]\nnodes = [{{ name = \"a\", addr = \"{}\" }}]\n\
              [pools.shop.probe]\nevery = \"250ms\"\n",
             node.addr()
         );
-        let door = plan(Plan::configured(&text(&pool, workers, listeners))).opens();
+        let door = Door::configured(&text(&pool, workers, listeners));
         door.sees_in("a");
         House {
             door,
@@ -104,6 +96,19 @@ impl House {
         waitpid(thread, Some(WaitPidFlag::__WALL)).expect("the thread stops");
         act(self);
         ptrace::detach(thread, None).expect("the thread goes on");
+    }
+
+    /// Puts a filter on the gateway's own socket that listens there.
+    fn filters(&self, addr: SocketAddr, filter: &[SockFilter]) {
+        let socket = format!("socket:[{}]", inode(addr).unwrap());
+        let open = fs::read_dir(format!("/proc/{}/fd", self.door.pid())).unwrap();
+        let is_it = |path: &PathBuf| fs::read_link(path).is_ok_and(|to| to == *socket);
+        let descriptor = open.map(|one| one.unwrap().path()).find(is_it).unwrap();
+        let number = descriptor.file_name().unwrap().to_str().unwrap().parse();
+        let process = rustix::process::Pid::from_raw(self.door.pid().as_raw()).unwrap();
+        let process = pidfd_open(process, PidfdFlags::empty()).unwrap();
+        let ours = pidfd_getfd(process, number.unwrap(), PidfdGetfdFlags::empty()).unwrap();
+        SockRef::from(&ours).attach_filter(filter).unwrap();
     }
 
     fn worker(&self) -> Pid {
@@ -286,14 +291,9 @@ const ONLY_SYN_AND_PUSH: [SockFilter; 4] = [
 #[test]
 fn who_is_still_being_connected_when_a_listener_goes_is_served() {
     let cluster = Cluster::of(&["a"]);
-    let half = TcpListener::bind("127.0.0.1:0").unwrap();
-    SockRef::from(&half)
-        .attach_filter(&ONLY_SYN_AND_PUSH)
-        .unwrap();
-    let addr = half.local_addr().unwrap();
-    let side = bind(addr);
-    let with = [("front", ANY), ("side", &*side)];
-    let mut house = House::planned(&cluster, 1, &with, |plan| plan.inherits(half));
+    let mut house = House::with(&cluster, 1, &[("front", ANY), ("side", ANY)]);
+    let addr = house.addr("side");
+    house.filters(addr, &ONLY_SYN_AND_PUSH);
     let mut early = None;
     house.while_a_worker_is_held(|house| {
         early = Some(Conversation::open(addr));
@@ -307,11 +307,17 @@ fn who_is_still_being_connected_when_a_listener_goes_is_served() {
     wait::until("the socket to be closed", wait::SOON, || !listens(addr));
 }
 
-/// Whether a socket listens there (proc_net_tcp(5): in hexadecimal, 0A is LISTEN).
+/// Whether a socket listens there.
 fn listens(addr: SocketAddr) -> bool {
+    inode(addr).is_some()
+}
+
+/// The inode of the socket that listens there (proc_net_tcp(5): in hexadecimal, 0A is LISTEN).
+fn inode(addr: SocketAddr) -> Option<String> {
     let listening = format!(":{:04X} 00000000:0000 0A ", addr.port());
     let sockets = fs::read_to_string("/proc/self/net/tcp").unwrap();
-    sockets.contains(&listening)
+    let line = sockets.lines().find(|line| line.contains(&listening))?;
+    line.split_whitespace().nth(9).map(str::to_owned)
 }
 
 #[test]

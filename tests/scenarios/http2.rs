@@ -3,9 +3,10 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 
 use gateway_tests::certs::{Authority, Trust};
-use gateway_tests::gateway::{Door, Plan};
+use gateway_tests::gateway::{Door, Plan, runs};
 use gateway_tests::http2::{Http2, head};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
@@ -59,7 +60,9 @@ fn clear_door(cluster: &Cluster) -> Door {
          [pools.shop]\nnodes = [{{ name = \"a\", addr = \"{}\" }}]\n",
         cluster["a"].addr()
     );
-    let door = Plan::configured(&text).opens();
+    let plan = Plan::configured(&text);
+    let state = plan.path("state").to_string_lossy().into_owned();
+    let door = plan.flag("--state-dir", &state).opens();
     door.sees_in("a");
     door
 }
@@ -83,6 +86,10 @@ fn who_begins_with_http2_in_clear_text_is_served_in_it_where_that_is_allowed() {
         let last = seen.last().unwrap();
         assert_eq!(last.head.start, format!("{method} /schema HTTP/1.1"));
     }
+    let state = door.scratch().path().join("state");
+    let status = ["status", "--state-dir"].map(Path::new);
+    let status = runs(&[&status[..], &[&state]].concat());
+    assert!(status.stdout.contains("http/1 http/2"), "{status:?}");
 }
 
 #[test]

@@ -219,6 +219,57 @@ fn a_socket_that_was_bound_for_it_is_used_with_whoever_waits_there_already() {
 }
 
 #[test]
+fn a_socket_that_was_lent_outlives_the_process_and_serves_the_next_one() {
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = socket.local_addr().unwrap();
+    let text = MINIMAL.replace("127.0.0.1:0", &addr.to_string());
+    let lends = || Plan::configured(&text).inherits(socket.try_clone().unwrap());
+    let first = lends().opens();
+    first.get("/health").is(200);
+    first.stops();
+    assert!(first.ends_within(wait::SOON).success());
+
+    let mut between = Conversation::open(addr);
+    let second = lends().opens();
+
+    between.asks(&Request::get("/health")).is(200);
+    second.get("/health").is(200);
+}
+
+#[test]
+fn a_listener_on_a_socket_that_was_lent_goes_and_comes_back() {
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = socket.local_addr().unwrap();
+    let side = format!(
+        "[listeners.side]\nbind = \"{addr}\"\n\
+         [sites.side]\nlistener = \"side\"\npool = \"nobody\"\nendpoints = \"nobody\"\n"
+    );
+    let with = format!("{MINIMAL}{side}");
+    let door = Plan::configured(&with).inherits(socket).opens();
+    Conversation::open(addr)
+        .asks(&Request::get("/health"))
+        .is(200);
+    let file = door.scratch().path().join("gateway.toml");
+    let turns_to = |text: &str, turn: usize| {
+        fs::write(&file, text).unwrap();
+        door.signal(Signal::SIGHUP);
+        wait::until("the reload", wait::SOON, || {
+            assert_eq!(door.log().saying("reload: refused").len(), 0);
+            door.log().saying("reload: applied").len() == turn
+        });
+    };
+
+    turns_to(MINIMAL, 1);
+    let mut between = Conversation::open(addr);
+    turns_to(&with, 2);
+
+    between.asks(&Request::get("/health")).is(200);
+    Conversation::open(addr)
+        .asks(&Request::get("/health"))
+        .is(200);
+}
+
+#[test]
 fn a_socket_on_an_address_that_nobody_asks_for_is_named() {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = socket.local_addr().unwrap().to_string();

@@ -318,7 +318,7 @@ fn connect(addr: SocketAddr) -> TcpStream {
 }
 
 fn connected(addr: SocketAddr) -> io::Result<TcpStream> {
-    let socket = TcpStream::connect(addr)?;
+    let socket = TcpStream::connect_timeout(&addr, PATIENCE)?;
     socket.set_nodelay(true)?;
     Ok(socket)
 }

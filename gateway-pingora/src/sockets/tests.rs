@@ -5,7 +5,7 @@ fn listener(addr: SocketAddr) -> Listener {
 }
 
 fn prepared(from: &Sockets, addr: SocketAddr, workers: usize) -> Result<Sockets, Fault> {
-    let planned = from.prepare(&[listener(addr)], workers, &mut Vec::new());
+    let planned = from.prepare(&[listener(addr)], workers);
     planned.and_then(|planned| planned.listen().map(|()| from.with(planned)))
 }
 
@@ -59,9 +59,7 @@ fn what_is_asked_of_a_socket_of_ipv6_is_on_it() {
             ..listener(addr.parse().unwrap())
         };
         let none = Sockets::default();
-        let planned = none
-            .prepare(std::slice::from_ref(&asked), 2, &mut Vec::new())
-            .unwrap();
+        let planned = none.prepare(std::slice::from_ref(&asked), 2).unwrap();
         planned.listen().unwrap();
         let ours = none.with(planned);
         let bound = ours.get(&Key::of(&asked).next().unwrap()).unwrap();
@@ -83,7 +81,7 @@ fn waiting(backlog: Option<u32>, tries: usize) -> usize {
     let mut asked = listener(any());
     asked.backlog = backlog.unwrap_or(asked.backlog);
     let none = Sockets::default();
-    let planned = none.prepare(&[asked], 1, &mut Vec::new()).unwrap();
+    let planned = none.prepare(&[asked], 1).unwrap();
     planned.listen().unwrap();
     let ours = none.with(planned);
     let addr = on(&ours, any()).addr;
@@ -115,13 +113,13 @@ fn what_is_planned_on_a_new_address_takes_nobody_and_nobody_takes_it() {
     let addr = prepared(&Sockets::default(), any(), 1);
     let addr = on(&addr.unwrap(), any()).addr;
     let none = Sockets::default();
-    let plan = none.prepare(&[listener(addr)], 3, &mut Vec::new()).unwrap();
+    let plan = none.prepare(&[listener(addr)], 3).unwrap();
 
     let refused = std::net::TcpStream::connect(addr).unwrap_err();
     assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     assert!(theirs(addr).is_err());
     // Nor another gateway, which is at the same.
-    assert!(none.prepare(&[listener(addr)], 3, &mut Vec::new()).is_err());
+    assert!(none.prepare(&[listener(addr)], 3).is_err());
     plan.listen().unwrap();
     let _client = std::net::TcpStream::connect(addr).unwrap();
     let ours = none.with(plan);
@@ -135,10 +133,10 @@ fn who_has_come_to_listen_meanwhile_is_told_with_the_listener() {
     let addr = on(&free, any()).addr;
     drop(free);
     let none = Sockets::default();
-    let plan = none.prepare(&[listener(addr)], 1, &mut Vec::new()).unwrap();
+    let plan = none.prepare(&[listener(addr)], 1).unwrap();
     for asked in plan.0.values() {
         // As if somebody came between two of our steps.
-        SockRef::from(&asked.missing[0])
+        SockRef::from(&*asked.missing[0])
             .set_reuse_address(true)
             .unwrap();
     }
@@ -175,7 +173,7 @@ fn what_is_only_planned_takes_no_connection() {
         ours = prepared(&ours, served, 1).unwrap();
         let planned = SocketAddr::new(planned.parse().unwrap(), served.port());
         let all = [listener(planned)];
-        let plan = ours.prepare(&all, 8, &mut Vec::new()).unwrap();
+        let plan = ours.prepare(&all, 8).unwrap();
 
         let clients = (0..50).map(|_| std::net::TcpStream::connect(planned).unwrap());
         let clients: Vec<_> = clients.collect();
@@ -197,14 +195,43 @@ fn an_address_within_one_of_ours_can_be_bound_before_that_one_is_closed() {
 }
 
 #[test]
-fn a_socket_from_outside_is_taken_and_not_bound_again() {
-    let outside = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = outside.local_addr().unwrap();
-    let mut all = vec![outside];
-    let none = Sockets::default();
-    let ours = none.prepare(&[listener(addr)], 2, &mut all).unwrap();
-    let ours = none.with(ours);
-    assert!(all.is_empty());
+fn a_socket_that_was_lent_is_taken_and_not_bound_again() {
+    let lent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = lent.local_addr().unwrap();
+    let none = Sockets::lent(vec![lent]);
+    let planned = none.prepare(&[listener(addr)], 2).unwrap();
+    assert_eq!(none.idle(&planned).count(), 0);
+    let ours = none.with(planned);
     // It does not share its port, so all workers take turns on it.
-    assert_eq!(on(&ours, addr).sockets.len(), 1);
+    let [only] = &on(&ours, addr).sockets[..] else {
+        panic!("{ours:?}");
+    };
+    assert!(ours.is_lent(only));
+}
+
+#[test]
+fn a_socket_that_was_lent_is_there_again_when_it_is_asked_for_again() {
+    let lent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = lent.local_addr().unwrap();
+    let none = Sockets::lent(vec![lent]);
+    let ours = none.with(none.prepare(&[listener(addr)], 1).unwrap());
+    let planned = ours.prepare(&[], 1).unwrap();
+    assert_eq!(ours.idle(&planned).count(), 1);
+    let without = ours.with(planned);
+
+    let again = without.with(without.prepare(&[listener(addr)], 1).unwrap());
+
+    assert!(again.is_lent(&on(&again, addr).sockets[0]));
+}
+
+#[test]
+fn sockets_of_ours_beside_one_that_was_lent_are_not_lent() {
+    let lent = bind(any(), false).unwrap();
+    lent.listen(1).unwrap();
+    let lent = TcpListener::from(lent);
+    let addr = lent.local_addr().unwrap();
+    let none = Sockets::lent(vec![lent]);
+    let ours = none.with(none.prepare(&[listener(addr)], 2).unwrap());
+    let is_lent = on(&ours, addr).sockets.iter().map(|one| ours.is_lent(one));
+    assert_eq!(is_lent.collect::<Vec<_>>(), [true, false]);
 }
