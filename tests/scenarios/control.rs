@@ -1,10 +1,12 @@
 //! What a running process is told on the command line, and what it says to that.
 
 use std::fs;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::thread;
 
+use gateway_tests::certs::Authority;
 use gateway_tests::gateway::{Door, Ended, Followed, Plan, follows, runs};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
@@ -339,6 +341,33 @@ fn tcp_without_certificates_is_no_way_in() {
     );
     let plan = Plan::bare().instead(&["run", "--config", "api"]);
     says(&plan.is_refused(), 2, "--state-dir");
+}
+
+#[test]
+fn whoever_fills_tcp_locks_nobody_out_of_the_socket() {
+    let (cluster, authority) = (Cluster::of(&["a"]), Authority::new());
+    let server = authority.signs(&["door.test"]);
+    let plan = Plan::configured(&text(&cluster, "5s"));
+    let socket = plan.path("own.sock").to_string_lossy().into_owned();
+    let own = format!("unix:{socket}");
+    let door = plan
+        .flag("--control", "tcp:127.0.0.1:0")
+        .flag("--control", &own)
+        .file("--control-cert", "control.pem", &server.cert_pem)
+        .file("--control-key", "control.key", &server.key_pem)
+        .file("--control-ca", "control-ca.pem", authority.pem())
+        .opens();
+    let said = door.log().waits_for("control", |_| true);
+    let addr: SocketAddr = said.text("addr").parse().unwrap();
+
+    // Nothing is said on any of them.
+    let silent = (0..65).map(|_| TcpStream::connect(addr).unwrap());
+    let _silent: Vec<_> = silent.collect();
+    let _ = door
+        .log()
+        .waits_for("control: refused", |one| one.text("why").contains("many"));
+
+    says(&runs(&["status", "--control", &own]), 0, "snapshot 1");
 }
 
 #[test]

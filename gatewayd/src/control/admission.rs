@@ -16,7 +16,8 @@ use x509_parser::extensions::GeneralName;
 use super::NotBound;
 use crate::cli;
 
-/// Connections at once, on each side of the interface.
+/// Connections at once, on each transport: whoever fills the one over TCP, where everybody may begin a
+/// handshake, keeps nobody from the other.
 const CONNECTIONS: u32 = 64;
 
 /// Who may call.
@@ -25,7 +26,8 @@ pub(super) struct Admission {
     group: Option<Gid>,
     admit: Vec<String>,
     refused: AtomicU64,
-    places: Arc<Semaphore>,
+    tcp: Arc<Semaphore>,
+    unix: Arc<Semaphore>,
 }
 
 /// Somebody who was admitted.
@@ -54,7 +56,8 @@ impl Admission {
             group: group.transpose()?,
             admit: settings.admit.clone(),
             refused: AtomicU64::new(0),
-            places: Arc::new(Semaphore::new(CONNECTIONS as usize)),
+            tcp: Arc::new(Semaphore::new(CONNECTIONS as usize)),
+            unix: Arc::new(Semaphore::new(CONNECTIONS as usize)),
         })
     }
 
@@ -108,15 +111,23 @@ impl Admission {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// A place for one more connection, if there is one.
-    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
+    /// A place for one more connection over TCP, if there is one.
+    pub(super) fn place_on_tcp(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.tcp).try_acquire_owned().ok()
+    }
+
+    /// A place for one more connection on the Unix socket, if there is one.
+    pub(super) fn place_on_unix(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.unix).try_acquire_owned().ok()
     }
 
     /// Connections at the moment.
     pub(super) fn connections(&self) -> u32 {
-        let free = u32::try_from(self.places.available_permits()).unwrap_or_default();
-        CONNECTIONS.saturating_sub(free)
+        let taken = |places: &Semaphore| {
+            let free = u32::try_from(places.available_permits()).unwrap_or_default();
+            CONNECTIONS.saturating_sub(free)
+        };
+        taken(&self.tcp) + taken(&self.unix)
     }
 }
 

@@ -102,7 +102,7 @@ async fn accept_unix(listener: UnixListener, admission: Arc<Admission>, admitted
                 continue;
             }
         };
-        let Some(place) = admission.place() else {
+        let Some(place) = admission.place_on_unix() else {
             admission.refuse(&peer, "too many connections");
             continue;
         };
@@ -129,7 +129,7 @@ async fn accept_tcp(
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        let Some(place) = admission.place() else {
+        let Some(place) = admission.place_on_tcp() else {
             admission.refuse(&from, "too many connections");
             continue;
         };
