@@ -33,6 +33,8 @@ const ACTIVE: &str = "active";
 
 /// Where drains and the worker count lie.
 const OVERRIDES: &str = "runtime.json";
+/// What it held before its last change.
+const OVERRIDES_BEFORE: &str = "runtime.json.before";
 
 /// Where the snapshots lie.
 const SNAPSHOTS: &str = "snapshots";
@@ -92,6 +94,26 @@ pub(crate) struct Found {
     pub(crate) overrides: Overrides,
     /// What could not be believed.
     pub(crate) set_aside: Vec<SetAside>,
+}
+
+impl Found {
+    /// Why what was said to the process last is not in force; `None`: it is.
+    pub(crate) fn not_remembered(&self) -> Option<String> {
+        let damaged = self.damaged(OVERRIDES)?;
+        Some(format!("what was told last may be lost: {damaged}"))
+    }
+
+    /// Why the snapshot that was active is not the one that is found; `None`: it is.
+    pub(crate) fn not_active(&self) -> Option<String> {
+        let damaged = self.damaged(ACTIVE)?;
+        Some(format!("the snapshot that was active is lost: {damaged}"))
+    }
+
+    fn damaged(&self, name: &str) -> Option<String> {
+        let is_it = |one: &&SetAside| one.path.file_name().is_some_and(|file| file == name);
+        let one = self.set_aside.iter().find(is_it)?;
+        Some(format!("{}: {}", one.path.display(), one.because))
+    }
 }
 
 /// Why the state directory cannot be used, or something not be kept in it.
@@ -218,7 +240,13 @@ impl StateDir {
             why: error.into(),
         })?;
         let turn = self.turn_at_home()?;
-        let written = shelf::write(&self.path, OVERRIDES, &seal(OVERRIDES, &json));
+        let before = sealed::read(&path()).and_then(|sealed| sealed.labelled(OVERRIDES));
+        let written = match before {
+            Ok(before) => shelf::write(&self.path, OVERRIDES_BEFORE, &seal(OVERRIDES, &before)),
+            Err(_) => Ok(()),
+        };
+        let written =
+            written.and_then(|()| shelf::write(&self.path, OVERRIDES, &seal(OVERRIDES, &json)));
         drop(turn);
         written.and_then(|()| self.is_at_home())
     }
@@ -298,17 +326,35 @@ impl StateDir {
         Name::parse(&body).ok_or_else(|| Unread::Damaged("it names no snapshot".to_owned()))
     }
 
+    /// Best effort: where nothing can be written, it is damaged again at the next start.
+    fn restores(&self, overrides: &Overrides) {
+        if let Err(why) = self.set_overrides(overrides) {
+            tracing::error!(%why, "what was told before is not kept");
+        }
+    }
+
+    /// What was said to the process last; where that is damaged, what was said before it.
     fn overrides(&self, yard: &mut Yard) -> Overrides {
-        let path = self.path.join(OVERRIDES);
-        let read = sealed::read(&path)
-            .and_then(|sealed| sealed.labelled(OVERRIDES))
-            .and_then(|json| {
-                serde_json::from_str(&json).map_err(|error| Unread::Damaged(error.to_string()))
-            });
-        read.unwrap_or_else(|unread| {
-            yard.not_read(&path, unread);
-            Overrides::default()
-        })
+        for name in [OVERRIDES, OVERRIDES_BEFORE] {
+            let path = self.path.join(name);
+            let read = sealed::read(&path)
+                .and_then(|sealed| sealed.labelled(OVERRIDES))
+                .and_then(|json| {
+                    serde_json::from_str(&json).map_err(|error| Unread::Damaged(error.to_string()))
+                });
+            match read {
+                Ok(overrides) => {
+                    if name == OVERRIDES_BEFORE {
+                        self.restores(&overrides);
+                    }
+                    return overrides;
+                }
+                // Nothing was ever said, or somebody wants it forgotten.
+                Err(Unread::Absent) => break,
+                Err(unread) => yard.not_read(&path, unread),
+            }
+        }
+        Overrides::default()
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) struct First {
     /// Why the best is not what it should be.
     not_as_said: Vec<String>,
     overrides: Overrides,
+    not_remembered: Option<String>,
     last: u64,
     /// What was kept when the process before ended.
     before: Option<Kept>,
@@ -62,16 +63,21 @@ impl Start {
     pub(crate) fn looks(self) -> Result<First, Findings> {
         let (state, found) = self.state.unzip();
         let found = found.unwrap_or_default();
+        let (not_remembered, not_active) = (found.not_remembered(), found.not_active());
         let mut first = First {
             owner: self.owner,
             candidates: Vec::new(),
             not_as_said: Vec::new(),
             overrides: found.overrides,
+            not_remembered,
             last: found.last,
             before: found.active,
             state,
         };
         let is_api = first.owner.who().takes_apply();
+        if is_api {
+            first.not_as_said.extend(not_active);
+        }
         if !is_api {
             let said = first.owner.says();
             if let Err(findings) = first.may_be(said, None) {
@@ -196,7 +202,7 @@ impl First {
                 overrides: self.overrides,
                 not_as_said: self.not_as_said,
                 not_kept,
-                not_remembered: None,
+                not_remembered: self.not_remembered,
                 away: None,
                 certificates: engine.broken_certificates(),
                 refusal: None,

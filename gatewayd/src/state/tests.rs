@@ -104,6 +104,35 @@ fn what_is_kept_is_found_again() {
 }
 
 #[test]
+fn what_was_told_before_counts_where_the_last_of_it_is_damaged() {
+    let scratch = Scratch::new();
+    let (state, _) = scratch.opens();
+    state.set_overrides(&overrides()).unwrap();
+    state.set_overrides(&Overrides::default()).unwrap();
+    drop(state);
+    let damages = |name: &str| fs::write(scratch.state().join(name), b"torn").unwrap();
+
+    damages(OVERRIDES);
+    let found = scratch.opens().1;
+    assert_eq!(found.overrides, overrides());
+    let said = found.not_remembered().unwrap();
+    assert!(said.contains(OVERRIDES), "{said}");
+
+    // What is set aside does not come back, and what was told is said anew with the next word.
+    let (state, found) = scratch.opens();
+    assert_eq!((found.overrides, found.set_aside.len()), (overrides(), 0));
+    state.set_overrides(&overrides()).unwrap();
+    drop(state);
+    damages(OVERRIDES);
+    damages(OVERRIDES_BEFORE);
+    let found = scratch.opens().1;
+    assert_eq!(
+        (found.overrides, found.set_aside.len()),
+        (Overrides::default(), 2)
+    );
+}
+
+#[test]
 fn nothing_is_written_into_a_directory_that_took_its_place() {
     let scratch = Scratch::new();
     let (state, _) = scratch.opens();
