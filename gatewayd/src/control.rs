@@ -50,6 +50,14 @@ pub(crate) enum NotBound {
         /// Why not.
         why: String,
     },
+    /// The disk takes no socket.
+    #[error("{path}: {why}")]
+    Disk {
+        /// Where it should be.
+        path: String,
+        /// Why not.
+        why: std::io::Error,
+    },
     /// A file is not what it should be.
     #[error("--control-{flag} {path}: {why}")]
     File {

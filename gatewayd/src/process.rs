@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinError;
 
 use crate::around::Around;
-use crate::control::Control;
+use crate::control::{Bound, Control, NotBound};
 use crate::exit::Exit;
 use crate::log::Log;
 use crate::pages::Seen;
@@ -102,8 +102,7 @@ fn starts(
     // is heard.
     let signals = runtime.block_on(async { Signals::new() });
     let mut signals = signals.map_err(|why| because("no signals", &why))?;
-    let control = Control::bind(&settings.addresses(), &settings.control)
-        .map_err(|why| NotStarted::Otherwise(why.to_string()))?;
+    let control = hears(settings).map_err(|why| NotStarted::Otherwise(why.to_string()))?;
     let around_it = Arc::clone(&around);
     let start = move |threshold: &_| first.starts(&around_it, &inherited, threshold);
     let (ask, stop) = mpsc::channel(1);
@@ -148,6 +147,18 @@ async fn unless_told<T: Send + 'static>(
     }
     let _ = ask.try_send(());
     Some(started.await)
+}
+
+/// Who may tell the process something. Nobody, where the socket would be in the state directory only, and
+/// that takes nothing: what is served does not depend on it.
+fn hears(settings: &cli::Process) -> Result<Bound, NotBound> {
+    match Control::bind(&settings.addresses(), &settings.control) {
+        Err(why @ NotBound::Disk { .. }) if settings.control.at.is_empty() => {
+            tracing::error!(%why, "nobody can tell the process anything");
+            Control::bind(&[], &settings.control)
+        }
+        bound => bound,
+    }
 }
 
 fn open(path: &Path) -> Result<(StateDir, Found), crate::state::StateError> {

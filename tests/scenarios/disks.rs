@@ -121,11 +121,9 @@ fn one_that_takes_nothing_costs_no_request_and_is_said_until_it_is_well_again() 
     }
 }
 
-#[test]
-#[ignore = "wants a disk to be mounted: run by `cargo xtask test`"]
-fn what_was_served_last_is_served_again_from_one_that_is_read_only() {
-    let cluster = Cluster::of(&["a"]);
-    let plan = Plan::configured(&text(&cluster));
+/// What a gateway that has ended kept of a configuration.
+fn kept(cluster: &Cluster) -> (Door, PathBuf) {
+    let plan = Plan::configured(&text(cluster));
     let before = plan.path("before");
     let door = plan.flag("--state-dir", &before.to_string_lossy()).opens();
     wait::until("the first snapshot kept", wait::SOON, || {
@@ -133,7 +131,35 @@ fn what_was_served_last_is_served_again_from_one_that_is_read_only() {
     });
     door.stops();
     assert!(door.ends_within(wait::SOON).success());
+    (door, before)
+}
 
+#[test]
+#[ignore = "wants a disk to be mounted: run by `cargo xtask test`"]
+fn one_that_takes_no_socket_is_no_reason_not_to_serve() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, before) = kept(&cluster);
+    let plan = Plan::configured(&text(&cluster));
+    let state = plan.path("state");
+    let disk = Disk::at(&state, 256).read_only_with(&before);
+
+    let plan = plan.flag("--state-dir", &state.to_string_lossy());
+    let door = plan.with_disk(&disk).opens();
+
+    wait::until("a node in rotation", wait::SOON, || {
+        door.get("/schema").status == 200
+    });
+    let said = door
+        .log()
+        .waits_for("nobody can tell the process anything", |_| true);
+    assert!(said.text("why").contains("Read-only file system"));
+}
+
+#[test]
+#[ignore = "wants a disk to be mounted: run by `cargo xtask test`"]
+fn what_was_served_last_is_served_again_from_one_that_is_read_only() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, before) = kept(&cluster);
     let plan = Plan::bare().instead(&["run", "--config", "api"]);
     let state = plan.path("state");
     let disk = Disk::at(&state, 256).read_only_with(&before);

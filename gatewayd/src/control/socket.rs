@@ -39,10 +39,25 @@ pub(super) fn bind(path: &Path, group: Option<Gid>) -> Result<(UnixListener, Soc
         Ok(_) if UnixStream::connect(path).is_ok() => {
             return Err(refused("another process answers on it".to_owned()));
         }
-        Ok(_) => fs::remove_file(path).map_err(|why| refused(why.to_string()))?,
+        Ok(_) => fs::remove_file(path).map_err(|why| not_taken(path, why))?,
         Err(_) => {}
     }
-    listen(path, group).map_err(|why| refused(why.to_string()))
+    listen(path, group).map_err(|why| not_taken(path, why))
+}
+
+/// Why there is no socket: the disk, or its place.
+fn not_taken(path: &Path, why: io::Error) -> NotBound {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match why.kind() {
+        QuotaExceeded | ReadOnlyFilesystem | StorageFull => NotBound::Disk {
+            path: path.display().to_string(),
+            why,
+        },
+        _ => NotBound::Address {
+            address: format!("unix:{}", path.display()),
+            why: why.to_string(),
+        },
+    }
 }
 
 /// Nobody can connect before the mode is what it should be: it listens last.
