@@ -39,7 +39,7 @@ pub(crate) fn asked(fields: &HeaderMap, length: u64) -> Span {
 /// The one range of a field; nothing where there are more, or none of bytes.
 fn only_range(value: &str) -> Option<&str> {
     let (unit, set) = value.split_once('=')?;
-    if !unit.trim().eq_ignore_ascii_case("bytes") {
+    if !unit.eq_ignore_ascii_case("bytes") {
         return None;
     }
     let mut ranges = set.split(',').map(str::trim).filter(|one| !one.is_empty());
@@ -94,6 +94,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_unit_has_no_space_around_it() {
+        for (set, expected) in [
+            ("bytes=0-0", Span::Part { from: 0, length: 1 }),
+            ("Bytes=0-0", Span::Part { from: 0, length: 1 }),
+            ("bytes =0-0", Span::Whole),
+            (" bytes=0-0", Span::Whole),
+            ("bytes\t=0-0", Span::Whole),
+        ] {
+            let fields = HeaderMap::from_iter([(RANGE, HeaderValue::from_static(set))]);
+            assert_eq!(asked(&fields, 9), expected, "{set:?}");
+        }
+    }
 
     proptest! {
         #[test]

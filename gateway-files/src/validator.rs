@@ -65,12 +65,11 @@ pub(crate) fn seconds(time: SystemTime) -> u64 {
 
 /// Hashed, so that nobody reads inode numbers or times out of it.
 fn tag(hash: Sha256) -> String {
-    use std::fmt::Write;
-
-    let mut tag = String::from("\"");
-    for byte in hash.finalize().iter().take(12) {
-        let _ = write!(tag, "{byte:02x}");
-    }
+    let hash = hash.finalize();
+    let nibbles = hash.iter().take(12).flat_map(|byte| [byte >> 4, byte & 15]);
+    let mut tag = String::with_capacity(26);
+    tag.push('"');
+    tag.extend(nibbles.filter_map(|nibble| char::from_digit(u32::from(nibble), 16)));
     tag.push('"');
     tag
 }

@@ -55,6 +55,8 @@ pub(crate) struct Ctx {
     pub(crate) asked: AskedSoFar,
     /// What compresses the answer; left by `answer`.
     pub(crate) encoder: Option<Encoder>,
+    /// Whether an answer of this status to this method has no content, whatever comes after its head.
+    pub(crate) has_no_content: bool,
     /// Why no node's answer is given.
     pub(crate) failure: Option<Failure>,
 }
@@ -178,6 +180,7 @@ impl Ctx {
             attempt: None,
             asked: AskedSoFar::default(),
             encoder: None,
+            has_no_content: false,
             failure: None,
         }
     }

@@ -13,14 +13,14 @@ use gateway_config::target::Unrouted;
 use gateway_core::failure::{Asked, Failure, RetryAfter};
 use gateway_core::retry::{Elsewhere, Next, Tries, Try};
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY,
+    CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY, TE,
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, Method};
 
 use crate::access;
 use crate::covered::Covered;
-use crate::fields::{asked_to_upgrade, carried};
+use crate::fields::{asked_to_upgrade, carried, takes_trailers};
 use crate::gate::head::judge;
 use crate::gate::scan::Scan;
 use crate::ids::REQUEST_ID;
@@ -152,9 +152,9 @@ pub fn retries(route: &Route, pool: &Pool, method: &str) -> Retries {
     }
 }
 
-/// What a node sees of a client's fields, by a route of a site.
+/// What a node of the pool sees of a client's fields, by a route of a site.
 #[must_use]
-pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
+pub fn sent(site: &Site, route: &Route, pool: &Pool, fields: &[(String, String)]) -> Fields {
     let there = map(fields);
     let listed = site.request_fields.as_deref().map(names);
     let edits = &site.request_edits;
@@ -165,10 +165,12 @@ pub fn sent(site: &Site, route: &Route, fields: &[(String, String)]) -> Fields {
         .collect();
     // The frame of the body is set anew, and so is what opens a tunnel.
     let opens = route.upgrade && asked_to_upgrade(&there).is_some();
+    let hears_of_trailers = pool.http2 && takes_trailers(&there);
     let is_renewed = |name: &HeaderName| {
         [CONTENT_LENGTH, TRANSFER_ENCODING].contains(name)
             || send::SET.contains(name)
             || opens && [CONNECTION, UPGRADE].contains(name)
+            || hears_of_trailers && *name == TE
     };
     let gone = there
         .keys()
@@ -277,6 +279,7 @@ mod tests {
     #[test]
     fn what_a_connection_keeps_does_not_cross() {
         let site = Site::new("s".into(), "l".into());
+        let pool = Pool::new("p".into(), Vec::new());
         let given = fields(&[
             ("Host", "a"),
             ("X-A", "1"),
@@ -286,17 +289,17 @@ mod tests {
             ("Content-Length", "3"),
             ("X-Forwarded-For", "9.9.9.9"),
         ]);
-        let told = sent(&site, &route(), &given);
+        let told = sent(&site, &route(), &pool, &given);
         assert_eq!(told.removed, ["connection", "upgrade", "x-b"]);
         assert!(told.set.contains(&"x-forwarded-for".to_owned()), "{told:?}");
         let mut tunnel = route();
         tunnel.upgrade = true;
         assert_eq!(
-            sent(&site, &tunnel, &given).removed,
+            sent(&site, &tunnel, &pool, &given).removed,
             ["connection", "upgrade", "x-b"]
         );
         let asked = [given, fields(&[("Connection", "upgrade")])].concat();
-        assert_eq!(sent(&site, &tunnel, &asked).removed, ["x-b"]);
+        assert_eq!(sent(&site, &tunnel, &pool, &asked).removed, ["x-b"]);
     }
 
     #[test]

@@ -66,6 +66,11 @@ impl Traced<'_> {
             ..TraceResponse::default()
         };
         note_scheme(&asked, listener, &mut told);
+        let found = self.snapshot.site(&listener.name, asked.host());
+        if is_shown_nothing(listener, found.as_ref()) {
+            told.outcome = NO_HANDSHAKE.to_owned();
+            return Ok(told);
+        }
 
         let limits = &listener.head;
         if let Some(refusal) = explain::refused(&asked.method, &asked.target, &asked.fields, limits)
@@ -73,7 +78,7 @@ impl Traced<'_> {
             told.ends(refusal.status, &refusal.sentence);
             return Ok(told);
         }
-        let Some(Found { site, by }) = self.snapshot.site(&listener.name, asked.host()) else {
+        let Some(Found { site, by }) = found else {
             told.ends(
                 421,
                 "no site of the listener has this name, and none takes others",
@@ -224,6 +229,15 @@ impl TraceResponse {
         self.notes.push(what.to_owned());
     }
 }
+
+/// Whether a client that asks for the name in its hello comes no further.
+fn is_shown_nothing(listener: &Listener, found: Option<&Found<'_>>) -> bool {
+    let is_named = found.is_some_and(|found| found.by != FoundBy::Default);
+    listener.tls.is_some() && listener.strict_sni && !is_named
+}
+
+const NO_HANDSHAKE: &str =
+    "the TLS handshake is refused (`unrecognized_name`): no site of the listener has this name";
 
 /// RFC 9110 §7.4: over TLS the certificate says what may be asked for. An allowlist is there for every name.
 fn is_misdirected(

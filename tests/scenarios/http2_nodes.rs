@@ -459,6 +459,25 @@ fn an_answer_without_a_body_keeps_its_length_and_the_connection() {
 }
 
 #[test]
+fn what_comes_after_a_head_without_content_reaches_nobody() {
+    for status in ["204", "304"] {
+        let node = plays(move |_, mut frames| {
+            while let Some(stream) = request(&mut frames) {
+                let head = fields(&[(":status", status)]);
+                frames.sends(HEADERS, END_HEADERS, stream, &head);
+                frames.sends(DATA, END_STREAM, stream, b"and more");
+            }
+        });
+        let (_door, client) = edge_over_tls(&[node], "", "");
+        for _ in 0..2 {
+            let answer = client.asks("GET", "/x", b"");
+            assert_eq!(answer.status.to_string(), status);
+            assert_eq!(answer.text(), "", "{status}");
+        }
+    }
+}
+
+#[test]
 fn a_busy_node_is_left_for_another_in_http2_too() {
     let busy = plays(|_, mut frames| {
         while let Some(stream) = request(&mut frames) {

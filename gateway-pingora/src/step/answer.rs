@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gateway_core::failure::Failure;
 use http::header::{CONNECTION, CONTENT_LENGTH, HeaderValue, TRANSFER_ENCODING, UPGRADE};
-use http::{HeaderMap, StatusCode, Version};
+use http::{HeaderMap, Method, StatusCode, Version};
 use pingora_core::{Error, ErrorType, OrErr, Result};
 use pingora_http::ResponseHeader;
 use pingora_proxy::{FailToProxy, Session};
@@ -61,6 +61,8 @@ pub(crate) fn head(
         }
         ctx.encoder = encoder;
     }
+    ctx.has_no_content = session.req_header().method == Method::HEAD
+        || [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status);
     *response = answer_head(response.status, fields);
     Ok(())
 }
@@ -100,7 +102,8 @@ pub(crate) fn trailers(fields: &mut HeaderMap, ctx: &Ctx) -> Result<()> {
     Ok(())
 }
 
-/// A piece of the answer: the node is not silent.
+/// A piece of the answer: the node is not silent. What comes after a head that ends an answer is no part of
+/// it (RFC 9110 §6.4.1), and HTTP/2 has frames for it.
 ///
 /// # Errors
 /// When it cannot be compressed any further: the answer is cut then.
@@ -109,6 +112,9 @@ pub(crate) fn body(
     ends: bool,
     ctx: &mut Ctx,
 ) -> Result<Option<Duration>> {
+    if ctx.has_no_content {
+        *body = None;
+    }
     if let Some(encoder) = &mut ctx.encoder {
         let out = encoder.push(body.as_deref().unwrap_or_default(), ends);
         let out = out.or_err(ErrorType::InternalError, "compressing an answer")?;

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use gateway_config::model::Files;
 use gateway_core::failure::Failure;
 use gateway_files::{Answer, Asked, Body, Part, ReadNow, Root};
@@ -41,8 +42,12 @@ pub(crate) async fn run(
         ctx.failure = Some(failure);
         return Ok(true);
     }
-    let mut made = Made::empty(answer.status);
-    made.fields = answer.fields;
+    let made = Made {
+        status: answer.status,
+        fields: answer.fields,
+        body: Bytes::new(),
+        closes: false,
+    };
     match answer.body {
         Body::Empty => made.begin(session, admitted, true).await?,
         Body::Text(text) => {

@@ -120,7 +120,7 @@ impl Traced<'_> {
             None => nodes.map(unasked).collect(),
             Some(seen) => nodes.map(|node| candidate(node, seen)).collect(),
         };
-        taken.request_fields = Some(fields(explain::sent(site, route, &asked.fields)));
+        taken.request_fields = Some(fields(explain::sent(site, route, pool, &asked.fields)));
         taken.retry = retry(explain::retries(route, pool, &asked.method));
         told.outcome = format!(
             "goes to pool `{}`{}",

@@ -153,6 +153,23 @@ fn every_route_before_the_one_that_takes_says_why_it_does_not() {
 }
 
 #[test]
+fn that_trailers_are_taken_is_told_to_nodes_that_can_send_them() {
+    for (pool, is_removed) in [("", true), ("http2 = true\n", false)] {
+        let text = SHOP.replace("[pools.shop]\n", &format!("[pools.shop]\n{pool}"));
+        let snapshot = snapshot(&text);
+        let traced = Traced {
+            snapshot: &snapshot,
+            running: None,
+        };
+        let headers = vec![header("TE", "trailers")];
+        let url = get("http://shop.example/");
+        let told = traced.answer(&TraceRequest { headers, ..url }).unwrap();
+        let removed = told.taken.unwrap().request_fields.unwrap().removed;
+        assert_eq!(removed.contains(&"te".to_owned()), is_removed, "{pool}");
+    }
+}
+
+#[test]
 fn what_ends_the_way_early_says_so() {
     let moved = told("http://old.example/cart?code=7&x=1");
     let to = moved.moved.as_ref().unwrap();
@@ -185,6 +202,22 @@ fn what_ends_the_way_early_says_so() {
     assert_eq!(from("10.0.0.1").status, Some(403));
     assert_eq!(from("192.0.2.9").taken.unwrap().route, "default");
     assert_eq!(from("").notes.len(), 1);
+}
+
+#[test]
+fn a_name_of_no_site_comes_no_further_than_its_hello_where_that_is_strict() {
+    let strict = SHOP.replace("alpn = [\"h2\"]", "strict_sni = true");
+    let snapshot = snapshot(&strict);
+    let traced = Traced {
+        snapshot: &snapshot,
+        running: None,
+    };
+    let told = |url: &str| traced.answer(&get(url)).unwrap();
+    let unknown = told("https://else.example:8443/");
+    assert!(unknown.outcome.contains("unrecognized_name"), "{unknown:?}");
+    assert_eq!((unknown.status, &*unknown.site), (None, ""));
+    assert_eq!(told("https://a.shop.example:8443/").site, "shop");
+    assert_eq!(told("http://else.example/").status, Some(421));
 }
 
 #[test]
