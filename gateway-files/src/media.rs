@@ -2,40 +2,50 @@
 //!
 //! Source: GATEWAY §4; RFC 9110 §8.3; adr/0036.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use http::HeaderValue;
 
 /// The `Content-Type` of a file of this name.
 pub(crate) fn kind(name: &[u8]) -> HeaderValue {
-    let extension = Path::new(OsStr::from_bytes(name))
-        .extension()
-        .and_then(OsStr::to_str)
-        .unwrap_or_default();
-    let listed = mime_guess::from_ext(extension).first_raw();
-    let kind = unlisted(extension).or(listed).unwrap_or(UNKNOWN);
+    let extension = Path::new(OsStr::from_bytes(name)).extension();
+    let extension = extension.unwrap_or_default().to_ascii_lowercase();
+    let known = extension.to_str().and_then(|name| KINDS.get(name));
+    known.cloned().unwrap_or(UNKNOWN)
+}
+
+/// What the library knows, and what it does not or by a name that has been replaced. The library looks for
+/// each name in a list, which costs more than the rest of an answer's head.
+static KINDS: LazyLock<HashMap<&'static str, HeaderValue>> = LazyLock::new(|| {
+    let all = mime_guess::get_extensions("*", "*").unwrap_or_default();
+    let listed = all
+        .iter()
+        .filter_map(|name| Some((*name, mime_guess::from_ext(name).first_raw()?)));
+    let newer = [
+        ("map", "application/json"),
+        ("mjs", "text/javascript"),
+        ("webmanifest", "application/manifest+json"),
+    ];
+    listed
+        .chain(newer)
+        .map(|(name, kind)| (name, with_charset(kind)))
+        .collect()
+});
+
+fn with_charset(kind: &'static str) -> HeaderValue {
     let is_text = kind.starts_with("text/") || kind.ends_with("/javascript");
-    let value = match is_text {
-        true => HeaderValue::from_str(&format!("{kind}; charset=utf-8")),
-        false => HeaderValue::from_str(kind),
+    let whole = match is_text {
+        true => format!("{kind}; charset=utf-8"),
+        false => kind.to_owned(),
     };
-    value.unwrap_or(HeaderValue::from_static(UNKNOWN))
+    HeaderValue::try_from(whole).unwrap_or(UNKNOWN)
 }
 
-/// What the library does not know, or knows by a name that has been replaced.
-fn unlisted(extension: &str) -> Option<&'static str> {
-    let known = |name: &str| extension.eq_ignore_ascii_case(name);
-    match () {
-        () if known("map") => Some("application/json"),
-        () if known("mjs") => Some("text/javascript"),
-        () if known("webmanifest") => Some("application/manifest+json"),
-        () => None,
-    }
-}
-
-const UNKNOWN: &str = "application/octet-stream";
+const UNKNOWN: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
 #[cfg(test)]
 mod tests {
@@ -63,12 +73,11 @@ mod tests {
             ("a.mp4", "video/mp4"),
             ("a.pdf", "application/pdf"),
             ("a.js.gz", "application/gzip"),
-            ("a.nosuch", UNKNOWN),
-            ("html", UNKNOWN),
-            ("a.", UNKNOWN),
-            ("", UNKNOWN),
         ] {
             assert_eq!(kind(name.as_bytes()), expected, "{name}");
+        }
+        for name in ["a.nosuch", "html", "a.", ""] {
+            assert_eq!(kind(name.as_bytes()), UNKNOWN, "{name}");
         }
         assert_eq!(kind(b"a.\xff"), UNKNOWN);
     }

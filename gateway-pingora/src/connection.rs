@@ -17,6 +17,7 @@ use pingora_core::apps::HttpServerApp;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use tokio::io::AsyncWriteExt;
+use tokio::sync::watch;
 
 use crate::access::AccessLine;
 use crate::client::Client;
@@ -37,13 +38,14 @@ const LAST_LISTEN: Duration = Duration::from_millis(100);
 /// Serves one connection to its end.
 pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
     let drain = client.drain.watch();
+    let mut told = client.drain.watch();
     let listener = Arc::clone(&client.listening.settings());
     if conn.is_http2() {
         return http2::serve(conn, &worker.proxy, listener, &drain).await;
     }
     let mut may_begin_http2 = listener.h2c;
     let mut patience = listener.head.timeout;
-    while wait(&mut conn, patience, &client.drain).await {
+    while wait(&mut conn, patience, &client.drain, &mut told).await {
         let listener = Arc::clone(&client.listening.settings());
         let deadline = clock::now() + listener.head.timeout;
         if std::mem::take(&mut may_begin_http2) {
@@ -74,10 +76,14 @@ pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<
     let _ = tokio::time::timeout(LAST_LISTEN, AsyncWriteExt::shutdown(&mut *conn)).await;
 }
 
-/// Whether a next head begins within `patience`, or as long as a connection that is to end is still
-/// listened to.
-async fn wait(conn: &mut Conn, patience: Duration, drain: &Drain) -> bool {
-    let mut told = drain.watch();
+/// Whether a next head begins within `patience`, or as long as a connection that is to end, which it is
+/// `told`, is still listened to.
+async fn wait(
+    conn: &mut Conn,
+    patience: Duration,
+    drain: &Drain,
+    told: &mut watch::Receiver<bool>,
+) -> bool {
     let begun = clock::now();
     loop {
         let until = drain.leave().map_or(begun + patience, |leave| {
