@@ -470,7 +470,7 @@ settings! {
     POOL_RETRY = "pools.*.retry", Kind::Table, "When a failed request is tried on another node.";
     POOL_RETRIES = "pools.*.retry.attempts", number(2, 0, 100), "Further tries after the first, each on another node.";
     POOL_RETRY_ON = "pools.*.retry.on", words(&["unsent"], RETRY_ON), "What is tried again: connections that failed, all that a node cannot have begun, safe methods besides the routes that are repeatable, and once, of what is repeatable, a 503 with Retry-After.";
-    POOL_RETRY_BUDGET = "pools.*.retry.budget", Kind::Share { default: None, min: 0, max: 100 }, "Tries again, as a share of the requests; not bounded when absent.";
+    POOL_RETRY_BUDGET = "pools.*.retry.budget", Kind::Share { default: None, min: 0, max: 100 }, "Tries again, as a share of the requests, after ten that are always there when the pool was quiet; not bounded when absent.";
     POOL_PROBE = "pools.*.probe", Kind::Table, "How nodes are asked whether they are up; not at all when absent.";
     PROBE_KIND = "pools.*.probe.kind", word("ready", &["http", "none", "ready", "tcp"]), "A readiness document, any HTTP answer expected, or a connection; http when absent and a setting of http is there.";
     PROBE_PATH = "pools.*.probe.path", Kind::Text, "The path asked for; / when absent.";

@@ -6,7 +6,7 @@
 //!
 //! Invariant: a request that is not repeatable is tried again only when no byte of it was written,
 //! when the node has told that it did not begin it, or when its method is safe and the connection it
-//! was written on had been about to end.
+//! was written on had been about to end. No node is asked more than twice.
 //!
 //! Source: the retry section of the front door; RFC 9110 §9.2.2; RFC 9112 §9.3.1; RFC 9113 §8.7;
 //! adr/0012, adr/0051.
@@ -90,14 +90,23 @@ impl Tries {
         let retries = route.retry.attempts.unwrap_or(pool.retries);
         Self {
             is_repeatable: route.repeatable || (on.repeatable && is_safe),
-            // A route that says so itself has the table above, and nothing beside it.
-            may_ask_again: is_safe && !route.repeatable && on.unsent && retries > 0,
+            may_ask_again: (is_safe || route.repeatable) && on.unsent && retries > 0,
             was_asked_again: false,
             retries,
             on,
             retried: 0,
             busy: None,
             unanswered: None,
+        }
+    }
+
+    /// Each at another node: what was written on a connection that had been about to end is spent too,
+    /// as at a front door.
+    #[must_use]
+    pub fn at_other_nodes(self) -> Self {
+        Self {
+            may_ask_again: false,
+            ..self
         }
     }
 
@@ -128,7 +137,10 @@ impl Tries {
         let next = self.next(&how, elsewhere);
         match next {
             Next::Again => self.was_asked_again = true,
-            Next::Another => self.retried = self.retried.saturating_add(1),
+            Next::Another => {
+                self.retried = self.retried.saturating_add(1);
+                self.was_asked_again = false;
+            }
             Next::Return | Next::Stop => return next,
         }
         match how {
@@ -144,8 +156,8 @@ impl Tries {
         match how {
             Try::Unsent if may_go_on && self.on.connect => Next::Another,
             Try::Refused | Try::GoneAway if may_go_on && self.on.unsent => Next::Another,
-            Try::Unanswered(_) | Try::Closed(_) if may_go_on && self.is_repeatable => Next::Another,
             Try::Closed(_) if self.may_ask_again && !self.was_asked_again => Next::Again,
+            Try::Unanswered(_) | Try::Closed(_) if may_go_on && self.is_repeatable => Next::Another,
             Try::GoneAway if !self.was_asked_again => Next::Again,
             Try::Busy(_) if may_go_on && self.may_leave_busy(elsewhere) => Next::Another,
             Try::Busy(_) | Try::Answered => Next::Return,

@@ -108,9 +108,10 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
     let sites = serving.sites(&client.listening.name);
     let site = sites.and_then(Sites::others);
     let id = worker.shared.ids.make();
-    let answer = failure.answer();
+    let told = site.unwrap_or(&serving.nobody);
+    let answer = failure.answer_at(&told.site);
 
-    let mut made = Made::failure(&failure, site.unwrap_or(&serving.nobody), false);
+    let mut made = Made::failure(&failure, told, false);
     let body = std::mem::take(&mut made.body);
     let fields = &mut made.fields;
     fields.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
@@ -132,7 +133,7 @@ async fn refuse(mut conn: Box<Conn>, client: &Client, worker: &Worker, refusal: 
         metrics.requests.inc();
         metrics.answered(answer.status, Duration::ZERO);
     }
-    site.unwrap_or(&serving.nobody).counts.end(&Ended {
+    told.counts.end(&Ended {
         listener: &client.listening.name,
         route: None,
         status: Some(answer.status),

@@ -74,7 +74,7 @@ impl Made {
 
     /// A failure, as a site words it.
     pub(crate) fn failure(failure: &Failure, site: &ServedSite, accepts_html: bool) -> Self {
-        let answer = failure.answer();
+        let answer = failure.answer_at(&site.site);
         let status =
             StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let (kind, body) = match (site.site.failures, site.page(answer.status)) {

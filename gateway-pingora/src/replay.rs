@@ -17,23 +17,26 @@ pub(crate) struct Replay {
     /// What came after that.
     more: BytesMut,
     held: Held,
+    /// Bytes that are kept at most.
+    most: usize,
 }
 
 impl Replay {
-    /// Nothing so far; counted in `held`.
-    pub(crate) fn new(held: Held) -> Self {
+    /// Nothing so far, and at most `most` bytes of it; counted in `held`.
+    pub(crate) fn new(held: Held, most: usize) -> Self {
         Replay {
             sent: Bytes::new(),
             more: BytesMut::new(),
             held,
+            most,
         }
     }
 
-    /// Keeps one more piece; whether there is memory for it.
+    /// Keeps one more piece; whether it may, and there is memory for it.
     pub(crate) fn keep(&mut self, piece: &[u8]) -> bool {
         self.more.extend_from_slice(piece);
         let kept = self.sent.len() + self.more.capacity();
-        self.held.grow_to(kept as u64)
+        self.sent.len() + self.more.len() <= self.most && self.held.grow_to(kept as u64)
     }
 
     /// All of it, in one piece.
@@ -62,7 +65,7 @@ mod tests {
                 0..20,
             ),
         ) {
-            let mut replay = Replay::new(BodyMemory::default().hold(1 << 20));
+            let mut replay = Replay::new(BodyMemory::default().hold(1 << 20), usize::MAX);
             let mut all = Vec::new();
             for (piece, is_asked) in pieces {
                 prop_assert!(replay.keep(&piece));
@@ -76,10 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_is_memory_for_is_told() {
-        let mut replay = Replay::new(BodyMemory::default().hold(1_000));
-        assert!(replay.keep(&[7; 600]));
-        assert!(!replay.keep(&[7; 600]));
-        assert_eq!(replay.whole().len(), 1_200);
+    fn more_than_is_kept_or_there_is_memory_for_is_told() {
+        for (memory, most) in [(1_000, usize::MAX), (1 << 20, 1_000)] {
+            let mut replay = Replay::new(BodyMemory::default().hold(memory), most);
+            assert!(replay.keep(&[7; 600]));
+            assert!(!replay.keep(&[7; 600]));
+            assert_eq!(replay.whole().len(), 1_200);
+        }
     }
 }

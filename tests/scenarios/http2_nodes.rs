@@ -337,6 +337,37 @@ fn what_a_node_never_began_when_it_went_away_is_asked_of_it_again() {
 }
 
 #[test]
+fn uploads_that_a_node_never_began_when_it_went_away_are_asked_of_it_again_with_all_of_their_bodies()
+ {
+    const ROOM: u32 = 2 << 20;
+    let node = plays(|number, mut frames| {
+        // RFC 9113 §6.5.2: room for all of them, though none has been looked at.
+        let room = [&[0, 4][..], &ROOM.to_be_bytes()].concat();
+        frames.sends(SETTINGS, 0, 0, &room);
+        frames.sends(WINDOW_UPDATE, 0, 0, &ROOM.to_be_bytes());
+        if number == 1 {
+            let first = (0..4).filter_map(|_| request(&mut frames)).min();
+            frames.goes_away(first.map_or(0, |first| first.saturating_sub(2)));
+            let _ = request(&mut frames);
+            return;
+        }
+        while let Some(stream) = request(&mut frames) {
+            frames.answers(stream, b"done");
+        }
+    });
+    let door = edge(&[node], "", "");
+    let bodies = [70_000, 200_000, 400_000, 800_000].map(|size| "x".repeat(size));
+    let clients = bodies.map(|body| {
+        let mut client = door.connect();
+        client.sends(&Request::post("/x", &body));
+        client
+    });
+    for mut client in clients {
+        assert_eq!(client.hears().is(200).text(), "done");
+    }
+}
+
+#[test]
 fn what_a_node_may_have_begun_when_it_went_away_is_never_sent_again() {
     let seen = Arc::new(AtomicUsize::new(0));
     let counts = Arc::clone(&seen);
@@ -456,6 +487,62 @@ fn an_answer_without_a_body_keeps_its_length_and_the_connection() {
         assert_eq!(answer.is(304).field("content-length"), Some("10"));
         assert_eq!(answer.field("transfer-encoding"), None);
     }
+}
+
+/// A list of fields in a few bytes that stands for many: one of 4,000, and that one again and again
+/// (RFC 7541 §6.1, §6.2.1).
+fn bomb(times: usize) -> Vec<u8> {
+    let mut block = fields(&[(":status", "200")]);
+    let mut field = fields(&[("bomb", &"x".repeat(4_000))]);
+    field[0] = 0x40;
+    block.extend_from_slice(&field);
+    block.resize(block.len() + times, 0xbe);
+    block
+}
+
+/// The most memory that a process has had, in KiB.
+fn peak(pid: impl std::fmt::Display) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1));
+    kib.unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_head_that_is_longer_than_one_of_http_1_may_be_is_unreadable_and_costs_little() {
+    // By the number of the request: one that passes, two that do not, of which the last is so long that
+    // its connection ends, and one with more fields than may be.
+    let blocks = [bomb(14), bomb(300), bomb(3_000), bomb(4_000), {
+        let many = vec![("f", "v"); 257];
+        [fields(&[(":status", "200")]), fields(&many)].concat()
+    }];
+    let asked = AtomicUsize::new(0);
+    let node = plays(move |_, mut frames| {
+        while let Some(stream) = request(&mut frames) {
+            match blocks.get(asked.fetch_add(1, Ordering::SeqCst)) {
+                Some(block) => {
+                    frames.sends(HEADERS, END_HEADERS | END_STREAM, stream, block);
+                }
+                None => {
+                    frames.answers(stream, b"still there");
+                }
+            }
+        }
+    });
+    let door = edge(&[node], "", "");
+    let whole = door.get("/x");
+    assert_eq!(whole.is(200).field("bomb").map(str::len), Some(4_000));
+    let before = peak(door.pid());
+    for _ in 0..4 {
+        let answer = door.get("/x");
+        assert_eq!(
+            answer.is(502).field("proxy-status"),
+            Some("gatewayd; error=http_protocol_error")
+        );
+    }
+    let grown = peak(door.pid()) - before;
+    assert!(grown < 8 * 1024, "{grown} KiB");
+    assert_eq!(door.get("/x").is(200).text(), "still there");
 }
 
 #[test]

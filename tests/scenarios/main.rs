@@ -38,6 +38,7 @@ mod lifecycle;
 mod logs;
 mod metrics;
 mod names;
+mod node_times;
 mod node_tls;
 mod paths;
 mod pools;

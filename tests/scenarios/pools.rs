@@ -270,6 +270,20 @@ fn a_safe_request_that_was_not_answered_is_sent_again_where_the_pool_says_so_and
 }
 
 #[test]
+fn what_is_repeatable_outlives_kept_connections_that_had_been_about_to_end_at_every_node() {
+    for (at_a, times) in [(1, 2), (2, 4)] {
+        let cluster = Cluster::of(&["a", "b"]);
+        let door = routed(&cluster, plain, "repeatable = true\n", "");
+        asks(&door, 4);
+        cluster["a"].next(vec![Way::ClosesWithoutAnswer; at_a]);
+        cluster["b"].next([Way::ClosesWithoutAnswer]);
+        door.post("/sql", "again").is(200);
+        // On the kept connection of each, and on a new one.
+        assert_eq!(cluster.times_seen("again"), times);
+    }
+}
+
+#[test]
 fn further_tries_end_when_they_have_used_up_their_share() {
     let cluster = Cluster::of(&["a", "b"]);
     let pool = "balance = \"round-robin\"\nretry = { budget = \"0%\" }\n\

@@ -270,3 +270,14 @@ fn a_handshake_that_hangs_is_given_up_after_the_connect_timeout() {
     }
     assert!(door.metrics().number("big_proxy_retries_total") >= 1.0);
 }
+
+#[test]
+fn a_node_that_is_not_reached_in_time_was_never_sent_the_request_and_is_unreachable() {
+    let (cluster, door) = without_handshake(Greeting::Silent);
+    cluster["b"].greets(Greeting::Silent);
+
+    let answer = door.post("/sql", "x");
+
+    answer.fails_with(502, "upstream_unreachable");
+    assert_eq!(answer.field("x-gateway-outcome"), Some("not-sent"));
+}

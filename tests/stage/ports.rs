@@ -5,7 +5,8 @@
 //! listens; a connection meanwhile is refused by the kernel.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
@@ -68,6 +69,41 @@ impl Reserved {
         socket.bind(&self.addr.into())?;
         socket.listen(BACKLOG)?;
         Ok(socket.into())
+    }
+}
+
+/// A loopback address where nobody is heard: as many connections wait there as may, and whoever comes
+/// gets no word.
+#[derive(Debug)]
+pub struct Deaf {
+    addr: SocketAddr,
+    _listener: Socket,
+    _waiting: Vec<TcpStream>,
+}
+
+impl Deaf {
+    /// One of its own.
+    #[must_use]
+    pub fn take() -> Self {
+        let listener = tcp_socket();
+        listener
+            .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+            .expect("a free loopback port");
+        listener.listen(0).expect("a bound socket");
+        let addr = listener.local_addr().expect("a bound socket");
+        let addr = addr.as_socket().expect("an IP address");
+        let connects = || TcpStream::connect_timeout(&addr, Duration::from_millis(200)).ok();
+        Self {
+            addr,
+            _waiting: std::iter::from_fn(connects).collect(),
+            _listener: listener,
+        }
+    }
+
+    /// The address.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
     }
 }
 

@@ -200,6 +200,12 @@ impl Site {
         }
     }
 
+    /// Whether it is an allowlist as a front door is one, with the front door's table of statuses and tries.
+    #[must_use]
+    pub fn is_front_door(&self) -> bool {
+        self.segments == Segments::Decoded
+    }
+
     /// Every listener it is served on.
     pub fn listeners(&self) -> impl Iterator<Item = &Name> {
         std::iter::once(&self.listener).chain(&self.also_on)

@@ -1,7 +1,9 @@
 //! Turns a failure into what its client is told.
 //!
-//! Source: the errors section of the front door; adr/0012 for the outcome field.
+//! Source: the errors section of the front door; GATEWAY §6; adr/0012 for the outcome field, adr/0037
+//! for what an edge says otherwise.
 
+use gateway_config::model::Site;
 use serde::Serialize;
 
 use super::{Failure, RetryAfter, Unsent};
@@ -90,9 +92,24 @@ struct Row {
 }
 
 impl Failure {
-    /// What the client is told.
+    /// What the client is told at an edge, where all that took too long is 504.
     #[must_use]
     pub fn answer(&self) -> Answer {
+        self.with(self.row())
+    }
+
+    /// What the client of this site is told. A front door has one status for all that was never sent.
+    #[must_use]
+    pub fn answer_at(&self, site: &Site) -> Answer {
+        match self {
+            Self::NeverSent { .. } if site.is_front_door() => {
+                self.with(unreachable_node(Outcome::NotSent))
+            }
+            _ => self.answer(),
+        }
+    }
+
+    fn with(&self, row: Row) -> Answer {
         let Row {
             status,
             code,
@@ -100,7 +117,7 @@ impl Failure {
             retry_after,
             outcome,
             close,
-        } = self.row();
+        } = row;
         Answer {
             status,
             code,
@@ -145,6 +162,10 @@ impl Failure {
                 "misdirected",
                 "Nothing is served under that name here.",
             ),
+            Self::NeverSent {
+                cause: Unsent::ConnectTimeout,
+                ..
+            } => timeout(Outcome::NotSent),
             Self::NeverSent { .. } => unreachable_node(Outcome::NotSent),
             Self::NoHealthyNode => Row {
                 retry_after: Some(RetryAfter::ONE_SECOND),

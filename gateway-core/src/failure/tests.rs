@@ -1,4 +1,5 @@
 use super::*;
+use gateway_config::model::{Segments, Site};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -142,8 +143,8 @@ fn table() -> Vec<Row> {
         ),
         (
             never(Unsent::ConnectTimeout),
-            502,
-            "upstream_unreachable",
+            504,
+            "upstream_timeout",
             None,
             not_sent,
             false,
@@ -276,6 +277,23 @@ fn every_failure_has_its_row() {
             "{failure:?}"
         );
         assert_eq!(answer.outcome.map(Outcome::as_str), outcome, "{failure:?}");
+    }
+}
+
+#[test]
+fn at_a_front_door_all_that_was_never_sent_is_502_and_the_rest_is_as_at_an_edge() {
+    let edge = Site::new("s".into(), "l".into());
+    let mut door = edge.clone();
+    door.segments = Segments::Decoded;
+    for (failure, ..) in table() {
+        assert_eq!(failure.answer_at(&edge), failure.answer());
+        let answer = failure.answer_at(&door);
+        if failure.reason() == "node_connect_timeout" {
+            assert_eq!((answer.status, answer.code), (502, "upstream_unreachable"));
+            assert_eq!(answer.outcome, Some(Outcome::NotSent));
+        } else {
+            assert_eq!(answer, failure.answer());
+        }
     }
 }
 

@@ -22,7 +22,7 @@ fn route(repeatable: bool) -> Route {
 }
 
 fn tries(is_repeatable: bool) -> Tries {
-    Tries::new(&route(is_repeatable), false, &pool(&["a", "b", "c"], 1, 1))
+    Tries::new(&route(is_repeatable), false, &pool(&["a", "b", "c"], 1, 1)).at_other_nodes()
 }
 
 fn never_sent() -> Failure {
@@ -32,7 +32,7 @@ fn never_sent() -> Failure {
     }
 }
 
-/// Every row of the table: how the try ended, with a free node elsewhere, with full ones only,
+/// Every row of the front door's table: how the try ended, with a free node elsewhere, with full ones only,
 /// with none; first for a repeatable request, then for one that is not.
 #[test]
 fn the_table() {
@@ -96,12 +96,13 @@ fn the_table() {
 }
 
 #[test]
-fn a_node_that_goes_away_is_asked_again_once_where_there_is_no_other() {
+fn each_node_that_goes_away_is_asked_again_once_where_there_is_no_other() {
     use Next::{Again, Another, Stop};
     let mut tries = tries(false);
     let places = [Elsewhere::Nobody, Elsewhere::Free, Elsewhere::Nobody];
     let said = places.map(|place| tries.judge(Try::GoneAway, place));
-    assert_eq!(said, [Again, Another, Stop]);
+    assert_eq!(said, [Again, Another, Again]);
+    assert_eq!(tries.judge(Try::GoneAway, Elsewhere::Nobody), Stop);
     assert_eq!(tries.retried(), 1);
 }
 
@@ -119,14 +120,25 @@ fn a_safe_request_on_a_connection_that_was_closing_is_asked_again_once() {
     let mut unsafe_one = Tries::new(&route(false), false, &a_pool);
     assert_eq!(unsafe_one.judge(closed(), Elsewhere::Free), Stop);
 
-    // Another node goes first, where that may be; a route with a table of its own has no more.
+    // What is repeatable goes on, and the next node is asked twice as well; not at a front door.
     let mut repeatable = pool(&["a"], 1, 1);
     repeatable.retry_on.repeatable = true;
-    let mut elsewhere = Tries::new(&route(false), true, &repeatable);
-    assert_eq!(elsewhere.judge(closed(), Elsewhere::Free), Another);
-    assert_eq!(elsewhere.judge(closed(), Elsewhere::Nobody), Again);
-    let mut by_route = Tries::new(&route(true), true, &a_pool);
-    assert_eq!(by_route.judge(closed(), Elsewhere::Nobody), Stop);
+    let by_pool = Tries::new(&route(false), true, &repeatable);
+    let by_route = Tries::new(&route(true), false, &a_pool);
+    let places = [Elsewhere::Free, Elsewhere::Free, Elsewhere::Nobody];
+    for mut tries in [by_pool, by_route] {
+        let mut door = tries.clone().at_other_nodes();
+        assert_eq!(
+            places.map(|place| tries.judge(closed(), place)),
+            [Again, Another, Again]
+        );
+        assert_eq!(tries.judge(closed(), Elsewhere::Nobody), Stop);
+        assert_eq!(tries.retried(), 1);
+        assert_eq!(
+            places.map(|place| door.judge(closed(), place)),
+            [Another, Another, Stop]
+        );
+    }
 
     let mut one_try = pool(&["a"], 1, 1);
     one_try.retries = 0;

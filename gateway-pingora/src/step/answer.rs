@@ -194,8 +194,12 @@ pub(crate) async fn fail(session: &mut Session, error: &Error, ctx: &mut Ctx) ->
     } else if ![Failure::ClientGone, Failure::SlowReader].contains(&failure) && !is_tunnel {
         let _ = write(session, ctx, &failure).await;
     }
+    let answer = match &ctx.admitted {
+        Some(admitted) => failure.answer_at(&admitted.site.site),
+        None => failure.answer(),
+    };
     FailToProxy {
-        error_code: failure.answer().status,
+        error_code: answer.status,
         can_reuse_downstream: false,
     }
 }

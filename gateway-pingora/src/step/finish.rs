@@ -64,7 +64,8 @@ fn line<'a>(
 ) -> AccessLine<'a> {
     let request = session.req_header();
     let field = |name: HeaderName| request.headers.get(name).map(|value| value.as_bytes());
-    let answer = ctx.failure.as_ref().map(Failure::answer);
+    let failure = ctx.failure.as_ref();
+    let answer = failure.map(|failure| failure.answer_at(&admitted.site.site));
     let node = ctx.asked.last.as_ref();
     let (host, _) = split_port(authority(request));
     let tls = session

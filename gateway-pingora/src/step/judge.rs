@@ -208,9 +208,12 @@ fn outcome(how: &Try, failure: &Failure) -> Outcome {
     }
 }
 
+/// Fields of one answer, as many as Pingora reads in HTTP/1.
+const FIELDS: usize = 256;
+
 /// Whether the head means the same to everybody: a status there is (RFC 9110 §15), a switch of
-/// protocol only to one that was asked for (§7.8, §15.2.2), one length that is a number (§8.6), and no
-/// transfer coding but chunked (RFC 9112 §6.1).
+/// protocol only to one that was asked for (§7.8, §15.2.2), one length that is a number (§8.6), no
+/// transfer coding but chunked (RFC 9112 §6.1), and no more fields in HTTP/2 than in HTTP/1.
 fn is_readable(response: &ResponseHeader, attempt: &Attempt) -> bool {
     let switches = response.status == StatusCode::SWITCHING_PROTOCOLS;
     let mut lengths = response.headers.get_all(CONTENT_LENGTH).iter();
@@ -222,6 +225,7 @@ fn is_readable(response: &ResponseHeader, attempt: &Attempt) -> bool {
     let codings = response.headers.get_all(TRANSFER_ENCODING);
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
     response.status.as_u16() < 600
+        && response.headers.len() <= FIELDS
         && (!switches || is_asked_for(response, attempt.asks_for.as_ref()))
         && is_one_length
         && codings.iter().all(is_chunked)

@@ -90,23 +90,27 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<Taken, Failure> {
     let client = admitted.origin.client;
     let balance = &pool.pool.balance;
     ctx.asked.hints.key = affinity::of(balance, &request.headers, client, &matched.path_and_query);
-    let routed = routed(request, pool, matched, ctx.started);
+    let routed = routed(request, pool, matched, (&served.site, ctx.started));
     // Above whatever else the request waits for.
     admitted.watch.never_after(routed.end);
     ctx.routed = Some(routed);
     Ok(Taken::ByPool)
 }
 
-/// A request that goes to a node of this pool.
+/// A request that goes to a node of this pool, with its site and when it came.
 fn routed(
     request: &RequestHeader,
     pool: &Arc<LivePool>,
     matched: Matched<'_>,
-    started: Instant,
+    (site, started): (&Site, Instant),
 ) -> Routed {
     let route = matched.route;
+    let tries = Tries::new(route, request.method.is_safe(), &pool.pool);
     Routed {
-        tries: Tries::new(route, request.method.is_safe(), &pool.pool),
+        tries: match site.is_front_door() {
+            true => tries.at_other_nodes(),
+            false => tries,
+        },
         // RFC 9110 §7.8: what is asked for in HTTP/1.0 is ignored.
         protocols: (route.upgrade && request.version == Version::HTTP_11)
             .then(|| asked_to_upgrade(&request.headers))

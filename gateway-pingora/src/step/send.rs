@@ -142,9 +142,10 @@ fn node_version(
     Version::HTTP_2
 }
 
-/// Memory for a body that is kept where only a node that never began the request, or a connection that
-/// had been about to end, would have it sent again: room for 64 KiB however they come.
-const KEPT_FOR_A_REFUSAL: u64 = 2 * 64 * 1024;
+/// Bytes of one body that are kept where only a node that never began the request, or a connection that
+/// had been about to end, would have it sent again: as much as nodes take before they have read any of
+/// it (RFC 9113 §6.9.2).
+const KEPT_FOR_A_REFUSAL: usize = 1024 * 1024;
 
 /// Supplies a body that was read whole, on each try, in one piece; counts one that is passed on, and
 /// supplies what an earlier try was sent of it. Called at the beginning of each try, also without a byte.
@@ -202,11 +203,13 @@ fn replay(shared: &Shared, body: &mut Option<Bytes>, ctx: &mut Ctx) {
     if let Some(piece) = body.as_ref().filter(|piece| !piece.is_empty()) {
         ctx.is_body_gone |= !may_be_needed || {
             let kept = ctx.replay.get_or_insert_with(|| {
-                let most = match routed.tries.may_repeat() {
-                    true => shared.serving.load().snapshot.model().limits.body_memory / 2,
-                    false => KEPT_FOR_A_REFUSAL,
+                let all = shared.serving.load().snapshot.model().limits.body_memory;
+                // What waits for a refusal leaves room for what is repeatable.
+                let (most, bytes) = match routed.tries.may_repeat() {
+                    true => (all / 2, usize::MAX),
+                    false => (all / 4, KEPT_FOR_A_REFUSAL),
                 };
-                Replay::new(shared.body_memory.hold(most))
+                Replay::new(shared.body_memory.hold(most), bytes)
             });
             !kept.keep(piece)
         };
