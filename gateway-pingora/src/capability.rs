@@ -29,6 +29,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::Hsts,
     Capability::Http2,
     Capability::Http2Bounds,
+    Capability::Http2Only,
     Capability::Http2ToNodes,
     Capability::HttpProbes,
     Capability::InFlightBounds,
@@ -59,14 +60,14 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::WildcardHosts,
 ];
 
-/// Refuses a model that needs more.
+/// Refuses a model that needs more than is served.
 ///
 /// # Errors
 /// [`Fault::NotServed`] names every setting that asks for more.
-pub(crate) fn refuse_more(model: &Model) -> Result<(), Fault> {
+pub(crate) fn refuse_more(model: &Model, served: &[Capability]) -> Result<(), Fault> {
     let more: Vec<String> = needs(model)
         .into_iter()
-        .filter(|need| !CAPABILITIES.contains(&need.capability))
+        .filter(|need| !served.contains(&need.capability))
         .map(|need| format!("`{}`", need.shown()))
         .collect();
     match more.is_empty() {
@@ -79,38 +80,45 @@ pub(crate) fn refuse_more(model: &Model) -> Result<(), Fault> {
 
 #[cfg(test)]
 mod tests {
+    use gateway_config::capability::unserved_of;
     use gateway_config::{Sources, load_source};
 
     use super::*;
 
-    fn refused(text: &str) -> Option<String> {
+    fn refused(text: &str, served: &[Capability]) -> Option<String> {
         let mut sources = Sources::default();
         let id = sources.add("gateway.toml", text.to_owned());
         let loaded = load_source(id, &mut sources).unwrap();
-        let fault = refuse_more(loaded.snapshot.model()).err()?;
+        let fault = refuse_more(loaded.snapshot.model(), served).err()?;
         Some(fault.to_string())
     }
 
+    const FURNISHED: &str = include_str!("../../tests/config/furnished.toml");
+
     #[test]
-    fn a_front_door_needs_nothing_that_is_missing() {
-        let door = "[front_door.db]\nupstreams = { a = \"localhost:1\" }\n";
-        assert_eq!(refused(door), None);
+    fn all_that_can_be_said_is_served() {
+        for text in [
+            "[front_door.db]\nupstreams = { a = \"localhost:1\" }\n",
+            include_str!("../../tests/config/edge.toml"),
+            FURNISHED,
+        ] {
+            assert_eq!(refused(text, CAPABILITIES), None);
+        }
+        let mut paths = gateway_config::settings::SETTINGS
+            .iter()
+            .map(|one| one.path);
+        assert_eq!(paths.find_map(|path| unserved_of(path, CAPABILITIES)), None);
     }
 
     #[test]
     fn what_is_missing_is_named_setting_by_setting() {
-        let listener = |name, port| {
-            format!(
-                "[listeners.{name}]\nbind = \"127.0.0.1:{port}\"\ntls = \"t\"\nalpn = [\"h2\"]\n"
-            )
-        };
-        let text = listener("a", 0)
-            + &listener("b", 1)
-            + "[tls.t]\nchain = \"c.pem\"\nkey = \"k.pem\"\n\
-               [sites.s]\nlistener = [\"a\", \"b\"]\npool = \"p\"\n\
-               [pools.p]\nnodes = [\"localhost:1\"]\nhttp2 = true\n";
-        let said = refused(&text).unwrap();
-        for path in ["`listeners.a.alpn`", "`listeners.b.alpn`"] {
+        let missing = [Capability::Http2Only, Capability::WildcardHosts];
+        let mut served = CAPABILITIES.to_vec();
+        served.retain(|one| !missing.contains(one));
+
+        let said = refused(FURNISHED, &served).unwrap();
+
+        for path in ["`tls.api.alpn`", "`sites.shop.hosts`"] {
             assert!(said.contains(path), "{said}");
         }
         assert!(!said.contains("pools"), "{said}");

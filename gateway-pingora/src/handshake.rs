@@ -20,9 +20,11 @@ use crate::covered::Covered;
 use crate::profile::Agreed;
 use crate::shown::{Secured, Shown};
 
-/// Alerts (RFC 8446 §6.2): something here is not as it should be; nobody has the name.
+/// Alerts (RFC 8446 §6.2): something here is not as it should be; nobody has the name; no protocol in
+/// common.
 const INTERNAL_ERROR: u8 = 80;
 const UNRECOGNIZED_NAME: u8 = 112;
+const NO_APPLICATION_PROTOCOL: u8 = 120;
 
 /// Does a handshake. Whoever drops it closes the connection.
 ///
@@ -52,6 +54,11 @@ pub(crate) async fn shake_hands(
 fn choose(hello: &ClientHello<'_>, shown: &Shown) -> Result<Chosen, (u8, Handshake)> {
     let profile = shown.profile(hello.server_name());
     let profile = profile.ok_or((UNRECOGNIZED_NAME, Handshake::UnknownName))?;
+    // Who offers none means HTTP/1.1 (RFC 9113 §3.2). A list with nothing in common is refused by the
+    // library, with the same alert (RFC 7301 §3.2).
+    if hello.alpn().is_none() && !profile.policy.speaks_http1() {
+        return Err((NO_APPLICATION_PROTOCOL, Handshake::NothingInCommon));
+    }
     let certificate = profile.choose(hello);
     let certificate = certificate.ok_or((INTERNAL_ERROR, Handshake::NoCertificate))?;
     let covered = Arc::clone(&certificate.pair.covered);

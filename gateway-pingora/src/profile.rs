@@ -37,8 +37,7 @@ pub(crate) struct Agreed {
     pub(crate) name: Option<Box<str>>,
     version: Option<ProtocolVersion>,
     suite: Option<CipherSuite>,
-    /// `None`: the client offered none.
-    protocol: Option<Protocol>,
+    protocol: Protocol,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,11 +86,15 @@ impl Policy {
             _ => false,
         };
         let protocol = match agreed.protocol {
-            Some(Protocol::Http1) => self.protocols.http1,
-            Some(Protocol::Http2) => self.protocols.http2,
-            None => true,
+            Protocol::Http1 => self.protocols.http1,
+            Protocol::Http2 => self.protocols.http2,
         };
         version && protocol && agreed.suite.is_some_and(|suite| self.has(suite))
+    }
+
+    /// Whether a client may speak HTTP/1.1.
+    pub(crate) fn speaks_http1(&self) -> bool {
+        self.protocols.http1
     }
 
     fn has(&self, suite: CipherSuite) -> bool {
@@ -155,10 +158,11 @@ impl Agreed {
             name: connection.server_name().map(Into::into),
             version: connection.protocol_version(),
             suite: suite.map(|suite| suite.suite()),
-            protocol: connection.alpn_protocol().map(|name| match name {
-                b"h2" => Protocol::Http2,
+            // Who offers none means HTTP/1.1 (RFC 9113 §3.2).
+            protocol: match connection.alpn_protocol() {
+                Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
-            }),
+            },
         }
     }
 }
@@ -264,15 +268,15 @@ mod tests {
         let old = agreed(
             ProtocolVersion::TLSv1_2,
             CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-            None,
+            Protocol::Http1,
         );
         let new = agreed(
             ProtocolVersion::TLSv1_3,
             CipherSuite::TLS13_AES_256_GCM_SHA384,
-            Some(Protocol::Http1),
+            Protocol::Http1,
         );
         let http2 = Agreed {
-            protocol: Some(Protocol::Http2),
+            protocol: Protocol::Http2,
             ..new.clone()
         };
         let mut allows = |change: fn(&mut Tls)| {

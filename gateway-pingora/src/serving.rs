@@ -14,7 +14,7 @@ use gateway_core::node::NodeView;
 
 use crate::access::AccessLog;
 use crate::body_memory::BodyMemory;
-use crate::capability;
+use crate::capability::{self, CAPABILITIES};
 use crate::descriptors::Descriptors;
 use crate::fault::Fault;
 use crate::ids::Ids;
@@ -84,7 +84,7 @@ impl Serving {
     /// A [`Fault`] when a file cannot be read or something is not served; nothing has changed then.
     pub(crate) fn new(snapshot: Arc<Snapshot>, before: Option<&Serving>) -> Result<Self, Fault> {
         let model = snapshot.model();
-        capability::refuse_more(model)?;
+        capability::refuse_more(model, CAPABILITIES)?;
         let mut pools = Pools::new();
         for pool in &model.pools {
             let known = before.and_then(|before| before.pools.get(&pool.name));

@@ -187,7 +187,10 @@ impl Drop for Conn {
             if let Io::Plain(stream) = &self.io {
                 let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
             }
-        } else if self.may_have_unread() || !self.output.is_empty() {
+            return;
+        }
+        self.say_farewell();
+        if self.may_have_unread() || !self.output.is_empty() {
             self.close_lingering();
         }
     }

@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Print what differs between two configurations, by what the change costs
     #[command(
-        after_help = "Examples:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml\n  gatewayd diff --old a.toml conf.d --new b.toml conf.d\n  gatewayd diff --running --state-dir /var/lib/gateway gateway.toml\n\nCompares also what this data plane does not execute; check, run and reload refuse it (G0317)."
+        after_help = "Examples:\n  gatewayd diff /etc/gateway/gateway.toml gateway.toml\n  gatewayd diff --old a.toml conf.d --new b.toml conf.d\n  gatewayd diff --running --state-dir /var/lib/gateway gateway.toml"
     )]
     Diff(Diff),
     /// Print the page about the settings
@@ -70,7 +70,7 @@ pub(crate) enum Command {
     /// Print a configuration with everything spelled out
     #[command(
         subcommand_precedence_over_arg = true,
-        after_help = "Examples:\n  gatewayd effective --origin gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001\n  gatewayd effective --running --state-dir /var/lib/gateway\n\nShows also what this data plane does not execute; check, run and reload refuse it (G0317)."
+        after_help = "Examples:\n  gatewayd effective --origin gateway.toml\n  gatewayd effective front-door --upstream a=127.0.0.1:7001\n  gatewayd effective --running --state-dir /var/lib/gateway"
     )]
     Effective(Effective),
     /// Explain the code of a diagnostic

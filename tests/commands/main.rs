@@ -8,7 +8,6 @@
 )]
 
 mod named_files;
-mod not_executed;
 mod refused;
 mod secrets;
 mod several_files;

@@ -52,6 +52,8 @@ fn host_and_authority_are_judged_as_in_http_1() {
         ("https://door.test/schema", Some("other.test"), 400),
         ("https://me@door.test/schema", None, 400),
         ("https://door.test:99999/schema", None, 400),
+        ("http://door.test/schema", None, 200),
+        ("ftp://door.test/schema", None, 400),
         ("/schema", Some("door.test"), 200),
         ("/schema", Some("door.test:8443"), 200),
         ("/schema", Some("me@door.test"), 400),

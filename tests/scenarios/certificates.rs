@@ -6,6 +6,7 @@ use gateway_tests::certs::{Authority, Identity};
 use gateway_tests::client::Conversation;
 use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::hello::Hello;
+use gateway_tests::http2::Http2;
 use gateway_tests::message::Request;
 use gateway_tests::scratch::set_mode;
 use gateway_tests::{clock, wait};
@@ -191,7 +192,7 @@ fn version_suites_and_protocols_are_those_of_the_name() {
     assert_eq!(agreed("own.test").0, "TLSv1_3");
     let trust = house.authority.trust();
     let speaks = |name: &str, version, suite: fn(&str) -> bool| {
-        Hello::speaking(name, &trust, &[version], suite)
+        Hello::speaking(name, &trust, &[version], suite).offering(&both)
     };
     let why = speaks("strict.test", &TLS12, |_| true).fails(door.addr());
     assert!(why.contains("ProtocolVersion"), "{why}");
@@ -208,6 +209,39 @@ fn version_suites_and_protocols_are_those_of_the_name() {
     let _ = speaks("own.test", &TLS12, |_| true)
         .shakes(door.addr())
         .unwrap();
+}
+
+/// RFC 7301 §3.2, RFC 9113 §3.2.
+#[test]
+fn where_http2_alone_is_offered_nobody_speaks_http_1_1() {
+    let (mut house, _) = House::new();
+    let own = "tls = \"own\"\n";
+    house.text = house.text.replace(own, &format!("{own}alpn = [\"h2\"]\n"));
+    let wide = house.authority.signs(&["a.test", "b.test"]);
+    house.profile("both", &wide, "alpn = [\"h2\", \"http/1.1\"]");
+    house.profile("http2", &wide, "alpn = [\"h2\"]");
+    house.site("a", &["a.test"], "both");
+    house.site("b", &["b.test"], "http2");
+    house.site("own", &["own.test"], "own");
+    let door = house.opens();
+    let trust = house.authority.trust();
+
+    for name in ["own.test", "b.test"] {
+        let of_old = house.hello(name).offering(&["http/1.1", "http/1.0"]);
+        for hello in [house.hello(name), of_old] {
+            let why = hello.fails(door.addr());
+            assert!(why.contains("NoApplicationProtocol"), "{name}: {why}");
+        }
+        let http2 = Http2::open(door.addr(), &trust, name);
+        let head = http::Request::get(format!("https://{name}/"));
+        let answer = http2.hears(http2.sends(head.body(()).unwrap(), b""));
+        answer.unwrap().is(200);
+    }
+    let shaken = house.hello("a.test").shakes(door.addr()).unwrap();
+    assert_eq!(shaken.protocol(), None);
+    let mut client = shaken.converses();
+    client.asks(&Request::get("/").to("a.test")).is(200);
+    client.asks(&Request::get("/").to("b.test")).is(421);
 }
 
 #[test]

@@ -276,6 +276,28 @@ fn a_length_that_lies_reaches_no_node() {
     }
 }
 
+/// RFC 9110 §8.6 leaves it open for two that are the same; in HTTP/1 they are refused as well.
+#[test]
+fn a_length_that_is_told_twice_is_refused_and_reaches_no_node() {
+    let cluster = Cluster::of(&["a"]);
+    let (_door, client) = door(&cluster);
+    for lengths in [["3", "3"], ["3", "5"], ["3", "0"]] {
+        let mut request = head("POST", "/sql");
+        for length in lengths {
+            let length = length.parse().unwrap();
+            request.headers_mut().append("content-length", length);
+        }
+
+        let answer = client.hears(client.sends(request, b"abc"));
+
+        // Of two that differ one is not that of the body, which may be seen before the head is judged.
+        let is_refused = answer.map_or(lengths != ["3", "3"], |answer| answer.status == 400);
+        assert!(is_refused, "{lengths:?}");
+    }
+    assert_eq!((cluster.requests(), cluster.fragments().len()), (0, 0));
+    client.asks("POST", "/sql", b"abc").is(200);
+}
+
 #[test]
 fn a_host_that_is_not_the_authority_is_refused_and_the_same_is_not() {
     let cluster = Cluster::of(&["a"]);

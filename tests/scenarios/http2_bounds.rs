@@ -358,6 +358,25 @@ fn a_trickle_is_cut_after_half_a_minute_of_waiting_for_it() {
     stage.is_well();
 }
 
+/// RFC 9113 §6.8, §9.1: so that what is on its way may be sent again elsewhere.
+#[test]
+fn an_idle_connection_is_told_what_was_served_before_it_is_closed() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(&cluster, "idle = \"1s\"");
+    let mut client = stage.begins();
+    assert_eq!(client.asks(1, "GET", "/schema", true).status(1), Some(200));
+    assert_eq!(client.asks(3, "GET", "/schema", true).status(3), Some(200));
+
+    let last = client.hears_one(|one| one.kind == GOAWAY).unwrap();
+
+    assert_eq!(last.payload, [0, 0, 0, 3, 0, 0, 0, 0]);
+    assert!(client.ends_within(wait::SOON));
+    let mut fresh = stage.begins();
+    let last = fresh.hears_one(|one| one.kind == GOAWAY).unwrap();
+    assert_eq!(last.payload, [0; 8]);
+    stage.has_dropped("http2_error", 0);
+}
+
 #[test]
 fn continue_is_said_in_http2_too() {
     let cluster = Cluster::of(&["a"]);

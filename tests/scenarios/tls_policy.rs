@@ -114,6 +114,24 @@ fn connections_end_that_do_not_keep_to_stricter_rules_and_no_others() {
 }
 
 #[test]
+fn a_connection_of_who_offered_nothing_ends_when_its_name_offers_http2_alone() {
+    let (mut house, _) = House::new();
+    let signed = house.authority.signs(&["a.test"]);
+    house.profile("a", &signed, "alpn = [\"h2\", \"http/1.1\"]");
+    house.site("a", &["a.test"], "a");
+    let door = house.opens();
+    let mut client = connects(door.addr(), &house.authority.trust(), &TLS13);
+    let asked = Request::get("/").to("a.test");
+    client.asks(&asked).is(200);
+
+    reloads(&door, &house.text.replace(", \"http/1.1\"", ""));
+
+    let last = client.asks(&asked);
+    assert_eq!(last.is(200).field("connection"), Some("close"));
+    assert!(client.is_closed_within(wait::SOON));
+}
+
+#[test]
 fn a_connection_of_http2_is_told_to_go_away_when_its_name_does_not_offer_it_any_more() {
     let (mut house, _) = House::new();
     let signed = house.authority.signs(&["a.test", "door.test"]);

@@ -179,6 +179,7 @@ impl Needs {
     }
 
     fn tls(&mut self, one: &Tls) {
+        let is_http2_only = one.alpn.is_some_and(|offered| !offered.http1);
         self.each(
             &[&one.name],
             &[
@@ -187,6 +188,7 @@ impl Needs {
                 (!one.tls13, TlsChoice, &s::TLS_MAX),
                 (one.suites.is_some(), TlsChoice, &s::TLS_SUITES),
                 (one.alpn.is_some(), TlsChoice, &s::TLS_ALPN),
+                (is_http2_only, Http2Only, &s::TLS_ALPN),
                 (!one.resumption, TlsChoice, &s::TLS_RESUMPTION),
             ],
         );

@@ -30,8 +30,10 @@ const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const PADDED: u8 = 8;
 
+/// RFC 9113 §7: `NO_ERROR`.
+pub(crate) const NO_ERROR: u8 = 0;
 /// RFC 9113 §7: `ENHANCE_YOUR_CALM`.
-const CALM: u8 = 0xb;
+pub(crate) const CALM: u8 = 0xb;
 
 /// What a client sent too much of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,12 +199,13 @@ impl Frames {
         Ok(())
     }
 
-    /// The frame that tells the client to go away; `None` in the middle of another one of ours.
+    /// The frame that tells the client to go away, with this code; `None` in the middle of another one of
+    /// ours.
     ///
     /// RFC 9113 §6.8: with the last stream that may have been served.
-    pub(crate) fn go_away(&self) -> Option<[u8; 17]> {
+    pub(crate) fn go_away(&self, code: u8) -> Option<[u8; 17]> {
         let [a, b, c, d] = self.last.to_be_bytes();
-        let frame = [0, 0, 8, GOAWAY, 0, 0, 0, 0, 0, a, b, c, d, 0, 0, 0, CALM];
+        let frame = [0, 0, 8, GOAWAY, 0, 0, 0, 0, 0, a, b, c, d, 0, 0, 0, code];
         (self.outgoing.is_between() && self.preface == 0).then_some(frame)
     }
 }
@@ -431,12 +434,12 @@ mod tests {
         let mut frames = begun();
         let data = frame(DATA, 0, 1, b"abc");
         frames.send(&data[..10], clock::now()).unwrap();
-        assert_eq!(frames.go_away(), None);
+        assert_eq!(frames.go_away(CALM), None);
         frames.send(&data[10..], clock::now()).unwrap();
         frames
             .receive(&frame(HEADERS, END_HEADERS, 5, b"f"), clock::now())
             .unwrap();
-        let last = frames.go_away().unwrap();
+        let last = frames.go_away(CALM).unwrap();
         assert_eq!(last[..9], [0, 0, 8, 7, 0, 0, 0, 0, 0]);
         assert_eq!(last[9..], [0, 0, 0, 5, 0, 0, 0, CALM]);
     }

@@ -4,7 +4,7 @@
 use gateway_config::canonical::split_port;
 use gateway_config::model::Segments;
 use gateway_core::failure::Failure;
-use http::header::HOST;
+use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, Method, Version};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
@@ -27,6 +27,7 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<(), Failure> {
     if request.version == Version::HTTP_2 {
         keeps_limits(admitted, request)?;
         is_addressed(request)?;
+        has_one_length(&request.headers)?;
     }
     let listening = &admitted.client.listening;
     if let Some(bound) = &listening.settings().in_flight {
@@ -84,9 +85,10 @@ fn is_covered(admitted: &Admitted, request: &RequestHeader) -> bool {
 
 /// Path and authority are held to what the gate asks of those of HTTP/1.
 fn is_addressed(request: &RequestHeader) -> Result<(), Failure> {
-    let malformed = |fault: HeadFault| Failure::Malformed {
-        because: fault.sentence(),
-    };
+    // RFC 9110 §4.2: what else has an authority is no resource of ours.
+    if !matches!(request.uri.scheme_str(), None | Some("http" | "https")) {
+        return Err(malformed(HeadFault::RequestLine));
+    }
     if request.method != Method::CONNECT && !is_origin_form(&request.method, request.raw_path()) {
         return Err(malformed(HeadFault::RequestLine));
     }
@@ -95,6 +97,21 @@ fn is_addressed(request: &RequestHeader) -> Result<(), Failure> {
     let host = request.headers.get(HOST).map(|host| host.as_bytes());
     let mut all = named.into_iter().chain(host);
     all.try_for_each(head::authority).map_err(malformed)
+}
+
+/// RFC 9110 §8.6: a length that is told more than once, if only the same, is refused as in HTTP/1: a node
+/// is not asked which one it takes.
+fn has_one_length(fields: &HeaderMap) -> Result<(), Failure> {
+    match fields.get_all(CONTENT_LENGTH).iter().count() {
+        0 | 1 => Ok(()),
+        _ => Err(malformed(HeadFault::AmbiguousLength)),
+    }
+}
+
+fn malformed(fault: HeadFault) -> Failure {
+    Failure::Malformed {
+        because: fault.sentence(),
+    }
 }
 
 /// RFC 9113 §8.3.1: a path, or `*` of OPTIONS.

@@ -8,7 +8,7 @@ use std::io;
 use super::Conn;
 use crate::clock;
 use crate::counts::Count;
-use crate::gate::frames::Flood;
+use crate::gate::frames::{CALM, Flood, Frames, NO_ERROR};
 
 impl Conn {
     /// Counts what the client sent.
@@ -64,11 +64,26 @@ impl Conn {
     /// Puts the last frame behind what was gathered; it is sent when the connection is dropped, which
     /// follows the error that it goes with.
     fn say_go_away(&mut self) {
-        if let Some(last) = self.frames.as_ref().and_then(|frames| frames.go_away()) {
-            self.output.extend_from_slice(&last);
-        }
+        self.put_last(CALM);
         self.count_unserved();
         self.frames = None;
+    }
+
+    /// A client that is closed on without an error, because it has been idle, learns which of its
+    /// requests were taken (RFC 9113 §6.8). Where the engine has told it, or it has left, nothing is said.
+    pub(super) fn say_farewell(&mut self) {
+        let is_told = |frames: &Frames| frames.farewell().is_some();
+        let frames = self.frames.as_deref();
+        if frames.is_some_and(|frames| !is_told(frames)) && !self.has_left() {
+            self.put_last(NO_ERROR);
+        }
+    }
+
+    fn put_last(&mut self, code: u8) {
+        let frames = self.frames.as_ref();
+        if let Some(last) = frames.and_then(|frames| frames.go_away(code)) {
+            self.output.extend_from_slice(&last);
+        }
     }
 
     /// Counts what the engine refused by itself: streams that came to nothing before they were requests

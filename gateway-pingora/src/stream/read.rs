@@ -369,7 +369,7 @@ impl Conn {
 
     /// Whether the client has closed, whatever it has sent before (RFC 9293 §3.3.2: every state
     /// after ESTABLISHED follows the end of one side).
-    fn has_left(&self) -> bool {
+    pub(super) fn has_left(&self) -> bool {
         const ESTABLISHED: u8 = 1;
         self.socket
             .tcp_info()

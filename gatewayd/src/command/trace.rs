@@ -1,8 +1,5 @@
 //! `gatewayd trace`: the way a request would go, by a file or through a running process.
 
-use gateway_config::capability::unserved;
-use gateway_pingora::CAPABILITIES;
-
 use super::{ctl, print, refused};
 use crate::cli::{Format, Given, Of, Trace};
 use crate::exit::Exit;
@@ -64,16 +61,12 @@ fn of_files(
         snapshot: &loaded.snapshot,
         running: None,
     };
-    let mut told = match traced.answer(request) {
+    let told = match traced.answer(request) {
         Ok(told) => told,
         Err(odd) => {
             eprintln!("gatewayd: {odd}");
             return Exit::Usage;
         }
     };
-    if !unserved(&loaded, CAPABILITIES, &sources).is_empty() {
-        let note = "this build does not serve all that the file says: `gatewayd check` tells what";
-        told.notes.push(note.to_owned());
-    }
     show(&told)
 }

@@ -12,10 +12,16 @@ const HEAD: &str = "# Diagnostics\n\n\
     given to anything else.\n";
 
 /// Codes of which no configuration here can have a finding, and why.
-const WITHOUT: [(&str, &str); 1] = [(
-    "G0006",
-    "No setting is on its way to another name at present.",
-)];
+const WITHOUT: [(&str, &str); 2] = [
+    (
+        "G0006",
+        "No setting is on its way to another name at present.",
+    ),
+    (
+        "G0317",
+        "The data plane of this version executes every setting there is.",
+    ),
+];
 
 /// The page.
 ///
