@@ -122,7 +122,7 @@ pub(super) fn runs_while(
     let out = Lines::follow(child.stdout.take().expect("a piped stdout"));
     let process = Process::new(child);
     meanwhile(process.pid());
-    let Some(status) = wait::maybe(wait::SOON, || process.status()) else {
+    let Some(status) = wait::maybe(wait::EVENTUALLY, || process.status()) else {
         panic!("still running with {arguments:?}: {}", log.all().join("\n"));
     };
     wait::maybe(Duration::from_secs(1), || {
