@@ -143,6 +143,30 @@ fn a_read_is_not_lost_and_a_write_not_doubled_when_connections_end_for_resting_a
 }
 
 #[test]
+fn nothing_is_lost_where_connections_are_kept_for_less_than_they_rest_at_the_node() {
+    let rest = Duration::from_millis(250);
+    let (node, seen) = ending(Ends::Resting(rest));
+    let door = edge(node, "keep_idle = \"200ms\"\n");
+    let asks = |method: &str, client: u32| {
+        let mut kept = door.connect();
+        for round in 0..12 {
+            let body = format!("{method} {client} {round}");
+            kept.asks(&Request::new(method, "/x").body(&body)).is(200);
+            // As long as the node waits, and a little more or less: that is what is tried.
+            thread::sleep(rest * (990 + (round * 7 + client) % 21) / 1_000);
+        }
+    };
+    thread::scope(|all| {
+        for client in 0..8 {
+            for method in ["GET", "POST"] {
+                all.spawn(move || asks(method, client));
+            }
+        }
+    });
+    assert_eq!(seen.lock().unwrap().len(), 12 * 16);
+}
+
+#[test]
 fn a_read_on_a_used_connection_that_ends_is_asked_again_once_and_only_there() {
     let cluster = Cluster::of(&["a"]);
     let door = edge(cluster["a"].addr(), "");

@@ -57,3 +57,4 @@ mod tls;
 mod tls_policy;
 mod trace;
 mod upgrade;
+mod uploads;

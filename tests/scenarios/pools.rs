@@ -1,5 +1,10 @@
 //! Pools of an edge: how their nodes are asked, chosen, bounded, and left alone.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
 use gateway_tests::certs::Authority;
 use gateway_tests::client::Conversation;
 use gateway_tests::gateway::Door;
@@ -78,6 +83,59 @@ fn a_node_that_answers_a_probe_with_another_status_is_out_until_it_answers_as_ex
     door.sees_in("b");
     asks(&door, 4);
     assert_eq!(seen(&cluster), [6, 2]);
+}
+
+/// A node at an address of IPv6, which sends the heads that it has read.
+fn at_ipv6() -> (SocketAddr, Receiver<String>) {
+    let listener = TcpListener::bind("[::1]:0").unwrap();
+    let (tells, told) = channel();
+    let addr = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            let head = BufReader::new(&socket).lines().map_while(Result::ok);
+            let head: Vec<String> = head.take_while(|line| !line.is_empty()).collect();
+            let _ = tells.send(head.join("\n"));
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            let _ = socket.write_all(answer.as_bytes());
+        }
+    });
+    (addr, told)
+}
+
+#[test]
+fn a_node_at_an_address_of_ipv6_is_asked_for_it_with_brackets_and_port_by_probes_too() {
+    for (host, requests, probes) in [
+        ("", "Host: door.test", None),
+        ("host = \"node\"\n", "", None),
+        ("", "Host: door.test", Some("own.test:81")),
+    ] {
+        let (addr, told) = at_ipv6();
+        assert!(addr.is_ipv6());
+        let own = probes.map(|host| format!(", host = \"{host}\""));
+        let door = Door::configured(&format!(
+            "workers = 1\n[listeners.edge]\nbind = \"127.0.0.1:0\"\n\
+             [sites.shop]\nlistener = \"edge\"\nendpoints = \"shop\"\n\
+             [sites.shop.routes.all]\npath = \"/\"\npool = \"shop\"\n\
+             [pools.shop]\nnodes = [{{ name = \"a\", addr = \"{addr}\" }}]\n{host}\
+             probe = {{ kind = \"http\", path = \"/up\", every = \"60s\"{} }}\n",
+            own.unwrap_or_default()
+        ));
+        door.sees_in("a");
+        door.get("/x").is(200);
+        let heads: Vec<String> = told.try_iter().collect();
+        let of = |target: &str| {
+            let start = format!("GET {target} ");
+            let head = heads.iter().find(|head| head.starts_with(&start)).unwrap();
+            let host = head
+                .lines()
+                .find(|line| line.to_lowercase().starts_with("host:"));
+            host.unwrap().replace("host:", "Host:")
+        };
+        let node = format!("Host: {addr}");
+        let probes = probes.map(|host| format!("Host: {host}"));
+        assert_eq!(of("/up"), probes.unwrap_or_else(|| node.clone()));
+        assert_eq!(of("/x"), if requests.is_empty() { &node } else { requests });
+    }
 }
 
 #[test]

@@ -237,6 +237,35 @@ fn a_body_is_replayed_on_another_node() {
     );
 }
 
+#[test]
+fn an_answer_that_is_not_asked_for_elsewhere_is_the_clients_as_it_is() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let door = Door::configured(&format!(
+        "workers = 1\n[listeners.edge]\nbind = \"127.0.0.1:0\"\n[sites.shop]\nlistener = \"edge\"\n\
+         pool = \"shop\"\n[pools.shop]\nnodes = [\"{}\", \"{}\"]\n\
+         retry = {{ on = [\"unsent\", \"repeatable\", \"busy\"] }}\n",
+        cluster["a"].addr(),
+        cluster["b"].addr()
+    ));
+    for (method, status) in [
+        ("POST", 500),
+        ("POST", 502),
+        ("POST", 503),
+        ("POST", 504),
+        ("GET", 500),
+    ] {
+        cluster.forgets();
+        let body = format!("{{\"{method}\":\"of the node, {status}\"}}");
+        let own = Reply::new(status).field("Retry-After", "7").body(&body);
+        cluster.next([Way::Says(own)]);
+        let answer = door.ask(&Request::new(method, "/x").body("order"));
+        assert_eq!(answer.is(status).text(), body);
+        assert_eq!(answer.field("retry-after"), Some("7"));
+        assert_eq!(answer.field("x-gateway-outcome"), None);
+        assert_eq!(cluster.requests(), 1, "{method} {status}");
+    }
+}
+
 /// A door over TLS before two nodes of which one will not shake hands any more.
 fn without_handshake(greeting: Greeting) -> (Cluster, Door) {
     let authority = Authority::new();

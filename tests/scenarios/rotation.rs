@@ -1,9 +1,11 @@
 //! Leaving and returning: streaks, the floor, and what goes round it.
 
+use std::thread;
 use std::time::Duration;
 
 use gateway_tests::clock;
 use gateway_tests::gateway::Door;
+use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Ready};
 use gateway_tests::wait;
 
@@ -136,6 +138,53 @@ fn traffic_that_goes_well_does_not_save_a_node_whose_probes_fail() {
 
     assert_eq!(door.node("a")["why"], "status_500");
     assert!(cluster["a"].seen().len() > 3);
+}
+
+#[test]
+fn with_everybody_out_many_requests_reach_nobody_and_say_nothing_more_than_the_changes() {
+    const CLIENTS: usize = 8;
+    let cluster = Cluster::of(&["a", "b"]);
+    let door = Door::before(&cluster)
+        .set("--health-interval", "50ms")
+        .set("--health-timeout", "50ms")
+        .opens();
+    for round in 1..=2 {
+        cluster
+            .nodes()
+            .iter()
+            .for_each(|node| node.says_serving(false));
+        cluster
+            .nodes()
+            .iter()
+            .for_each(|node| door.sees_out(node.name()));
+        cluster.forgets();
+        thread::scope(|all| {
+            for _ in 0..CLIENTS {
+                all.spawn(|| {
+                    let mut kept = door.connect();
+                    for _ in 0..250 {
+                        let answer = kept.asks(&Request::get("/schema"));
+                        assert_eq!(answer.is(503).field("retry-after"), Some("1"));
+                    }
+                });
+            }
+        });
+        let all = door.metrics();
+        assert_eq!(all.of("big_proxy_upstreams_in_rotation"), Some(0.0));
+        assert_eq!(all.of("big_proxy_upstream_up{node=\"a\"}"), Some(0.0));
+        assert_eq!((cluster.requests(), cluster.fragments().len()), (0, 0));
+
+        cluster
+            .nodes()
+            .iter()
+            .for_each(|node| node.says_serving(true));
+        cluster
+            .nodes()
+            .iter()
+            .for_each(|node| door.sees_in(node.name()));
+        // In at the start; out and in again in each round.
+        assert_eq!(door.log().saying("rotation").len(), 2 + 4 * round);
+    }
 }
 
 #[test]
