@@ -137,6 +137,25 @@ fn a_client_that_resets_a_hundred_streams_in_a_row_is_told_to_go_away() {
     stage.is_well();
 }
 
+/// CVE-2025-8671: what costs the node its work costs the client its connection, whoever resets.
+#[test]
+fn a_client_that_makes_us_reset_a_hundred_streams_is_told_to_go_away() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(&cluster, "");
+    let mut client = stage.begins();
+    // RFC 9113 §6.9.1: a window that grows beyond all bounds is an error of the stream.
+    let most = 0x7fff_ffff_u32.to_be_bytes();
+
+    for nth in 0..101 {
+        client.asks(nth * 2 + 1, "GET", "/schema", true);
+        client.sends(WINDOW_UPDATE, 0, nth * 2 + 1, &most);
+    }
+
+    assert_eq!(client.is_told_to_go(), CALM);
+    stage.has_dropped("http2_resets", 1);
+    stage.is_well();
+}
+
 #[test]
 fn one_stream_more_than_may_be_is_refused_and_a_hundred_more_are_a_flood() {
     let cluster = Cluster::of(&["a"]);
@@ -179,14 +198,17 @@ fn the_bounds_are_settings_and_a_connection_has_those_it_began_with() {
 fn fields_without_end_are_the_end_of_a_connection() {
     let cluster = Cluster::of(&["a"]);
     let stage = stage(&cluster, "");
-    let mut client = stage.begins();
-    client.sends(HEADERS, 0, 1, &fields(&[(":method", "GET")]));
+    // Frames of it that carry nothing cost as much, and grow no list.
+    for more in [fields(&[("x", &"y".repeat(1000))]), Vec::new()] {
+        let mut client = stage.begins();
+        client.sends(HEADERS, 0, 1, &fields(&[(":method", "GET")]));
 
-    for _ in 0..1000 {
-        client.sends(CONTINUATION, 0, 1, &fields(&[("x", &"y".repeat(1000))]));
+        for _ in 0..1000 {
+            client.sends(CONTINUATION, 0, 1, &more);
+        }
+
+        assert_eq!(client.is_told_to_go(), CALM);
     }
-
-    assert_eq!(client.is_told_to_go(), CALM);
     stage.is_well();
 }
 

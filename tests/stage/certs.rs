@@ -179,7 +179,9 @@ impl Trust {
         StreamOwned::new(connection, socket)
     }
 
-    pub(crate) fn roots(&self) -> RootCertStore {
+    /// It and nobody else.
+    #[must_use]
+    pub fn roots(&self) -> RootCertStore {
         let mut roots = RootCertStore::empty();
         roots.add(self.root.clone()).expect("our own authority");
         roots
@@ -193,7 +195,12 @@ impl Trust {
             .with_no_client_auth()
     }
 
-    pub(crate) fn name(name: &str) -> ServerName<'static> {
+    /// A name as the library takes it.
+    ///
+    /// # Panics
+    /// When it is none.
+    #[must_use]
+    pub fn name(name: &str) -> ServerName<'static> {
         ServerName::try_from(name.to_owned()).expect("a server name")
     }
 }

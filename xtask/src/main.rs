@@ -27,6 +27,7 @@ mod rust_text;
 mod sbom;
 mod size;
 mod test;
+mod tls_tools;
 mod traces;
 mod tree;
 mod vendor;
@@ -43,8 +44,8 @@ usage: cargo xtask COMMAND
   demo [--once]      three stand-in nodes and a front door; with --once the story plays and checks itself
   soak [--minutes N] [--seed N] [--format json]
                      the gateway under load, through reloads and faults: what failed and need not have
-  bench [instructions|files]
-                     what the gateway costs, in ratios: needs valgrind, nginx; a machine with nothing else to do
+  bench [instructions|files|tls]
+                     what the gateway costs, in ratios: needs valgrind, nginx, HAProxy; a machine with nothing else to do
   test               everything a change must pass, in order
   check              the quick part of it: formatting, clippy, the house guards
   canary (--source DIR | --from-registry) [--scenarios] [--format json]
@@ -60,6 +61,8 @@ usage: cargo xtask COMMAND
   sbom [--output FILE]
                      what the gateway is made of, as CycloneDX
   size               sizes, names, citations, and traces of a machine
+  tls-tools [--check]
+                     the built gateway, as openssl, testssl, sslyze, curl, nghttp and h2load find it
   workflows          what runs on a forge: pins, toolchain, and what a linter says
   release            the binary as it is shipped, its symbols and what it is made of, in target/dist
   review [BASE]      the numbers to look at before saying yes (BASE: main's last commit)
@@ -97,6 +100,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "sbom" => sbom::run(&root, rest)?,
         "size" => size::run(&root)?,
         "test" => test::run(&root)?,
+        "tls-tools" => tls_tools::run(&root, rest)?,
         "workflows" => workflows::run(&root)?,
         "vendor" => vendor::run(&root, rest)?,
         other => {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::process::{program, run as run_program};
 use crate::{
     Result, arch, clients, clock, delivery, deny, differential, disks, editors, generate, patches,
-    size, vendor, workflows,
+    size, tls_tools, vendor, workflows,
 };
 
 /// One line of the summary: a name, and how to do it.
@@ -42,6 +42,7 @@ const ALL: &[Step] = &[
     step("doc test", |root| cargo(root, DOC_TEST)),
     step("doc", doc),
     step("editors", editors::check),
+    step("tls tools", tls_tools::check),
     step("workflows", workflows::check),
     step("delivery", delivery::check),
     step("deny", |root| deny::check(root).map(done)),

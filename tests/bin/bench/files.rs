@@ -77,7 +77,7 @@ fn ticks(process: u32, addr: SocketAddr) -> u32 {
 }
 
 /// utime and stime, proc_pid_stat(5).
-fn spent(process: u32) -> u32 {
+pub(crate) fn spent(process: u32) -> u32 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).expect("a process that runs");
     let (_, fields) = stat.rsplit_once(") ").expect("a name in parentheses");
     let numbers = fields.split(' ').skip(11).take(2);
