@@ -5,7 +5,7 @@
 //!
 //! Source: adr/0017, adr/0054.
 
-mod record;
+pub(crate) mod record;
 
 use std::fs;
 use std::path::Path;
@@ -20,8 +20,9 @@ use crate::{tree, vendor};
 use record::Record;
 
 const README: &str = "README.md";
-const BUILD: &str = "build -p gatewayd -p gateway-tests --bins";
-const TEST: &str = "test -p gateway-tests --test scenarios --";
+// Both choose the whole workspace, so that they share what is built of other crates.
+const BUILD: &str = "build --workspace --bin gatewayd --test scenarios";
+const TEST: &str = "test --workspace --test scenarios --";
 
 /// The command.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
@@ -77,7 +78,8 @@ fn finding(message: String) -> Finding {
     }
 }
 
-fn records(folder: &Path) -> Result<Vec<Record>> {
+/// What the README beside the patches says of them.
+pub(crate) fn records(folder: &Path) -> Result<Vec<Record>> {
     let text = fs::read_to_string(folder.join(README)).map_err(|why| format!("{README}: {why}"))?;
     Ok(record::read(&text))
 }
