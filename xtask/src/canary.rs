@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::Result;
-use crate::patches::records;
+use crate::patches::{CHECKOUT, records};
 use crate::process::logged;
 use crate::vendor::patches::{self, Patch};
 use ground::{Ground, Source};
@@ -129,17 +129,11 @@ impl Source {
     /// The patches as they are for this source: a manifest is written otherwise in a checkout.
     fn patches(&self, root: &Path) -> Result<Vec<Patch>> {
         let folder = root.join(crate::vendor::PATCHES);
-        let mut all = patches::read(&folder)?;
-        if matches!(self, Self::Checkout(_)) {
-            for other in patches::read(&folder.join("checkout"))? {
-                let mut places = all.iter_mut();
-                match places.find(|patch| patch.name == other.name) {
-                    Some(place) => *place = other,
-                    None => return Err(format!("checkout/{} is no patch's", other.name)),
-                }
-            }
+        let all = patches::read(&folder)?;
+        match self {
+            Self::Checkout(_) => patches::with(all, patches::read(&folder.join(CHECKOUT))?),
+            Self::Registry => Ok(all),
         }
-        Ok(all)
     }
 }
 
