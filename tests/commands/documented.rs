@@ -127,7 +127,7 @@ fn every_command_line_that_starts_it_is_one_that_there_is() {
 #[test]
 fn every_configuration_on_a_page_passes() {
     let scratch = Scratch::new();
-    let _ = scratch.file("cluster.toml", &read("tests/config/door.cluster.toml"));
+    let _ = scratch.file("cluster.toml", read("tests/config/door.cluster.toml"));
     for (page, count) in PAGES.into_iter().zip([2, 0, 1, 2]) {
         let text = read(page);
         let samples = fenced(&text, "toml");
@@ -135,7 +135,7 @@ fn every_configuration_on_a_page_passes() {
         for sample in samples {
             let is_whole = sample.contains("[listeners.") || sample.contains("[front_door.");
             let rest = if is_whole { "" } else { DOOR };
-            let file = scratch.file("sample.toml", &format!("{sample}\n{rest}"));
+            let file = scratch.file("sample.toml", format!("{sample}\n{rest}"));
             let ended = runs(&[Path::new("check"), &file]);
             assert!(ended.status.success(), "{page}\n{}", ended.stderr);
         }
