@@ -44,23 +44,44 @@ fn engine() -> Option<String> {
     package.split('"').next().map(str::to_owned)
 }
 
-/// The commit that is built: what `GATEWAYD_COMMIT` says, or git; neither is needed to build.
+/// The commit that is built: what `GATEWAYD_COMMIT` says, or git, or the archive this was unpacked from; none
+/// is needed to build.
 #[expect(
     clippy::disallowed_methods,
-    reason = "whoever builds from an archive says the commit in the environment"
+    reason = "whoever packs sources of their own says the commit in the environment"
 )]
 fn commit() -> String {
     println!("cargo::rerun-if-env-changed=GATEWAYD_COMMIT");
     if let Ok(said) = std::env::var("GATEWAYD_COMMIT") {
         return said;
     }
+    // Not any repository further up: an archive may have been unpacked in one.
+    let found = if Path::new("../.git").exists() {
+        checked_out()
+    } else {
+        archived()
+    };
+    found.unwrap_or_else(|| "unknown commit".to_owned())
+}
+
+fn checked_out() -> Option<String> {
     // Another commit without another lock file changes this one.
     if let Some(moves) = git(&["rev-parse", "--git-path", "logs/HEAD"])
         && Path::new(&moves).exists()
     {
         println!("cargo::rerun-if-changed={moves}");
     }
-    git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown commit".to_owned())
+    git(&["rev-parse", "--short=12", "HEAD"])
+}
+
+/// `git archive` writes the commit into this file (`export-subst` in `.gitattributes`).
+fn archived() -> Option<String> {
+    const PLACE: &str = "commit.txt";
+    println!("cargo::rerun-if-changed={PLACE}");
+    let said = std::fs::read_to_string(PLACE).ok()?;
+    let commit = said.trim().get(..12)?;
+    let is_commit = commit.bytes().all(|b| b.is_ascii_hexdigit());
+    is_commit.then(|| commit.to_owned())
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on says so by stopping"
 )]
 
+mod documented;
 mod named_files;
 mod refused;
 mod secrets;

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use gateway_tests::certs::Authority;
 use gateway_tests::client::Conversation;
-use gateway_tests::gateway::{Door, runs};
+use gateway_tests::gateway::{Door, Plan, runs};
 use gateway_tests::message::Request;
 use gateway_tests::node::Cluster;
-use gateway_tests::scratch::Scratch;
+use gateway_tests::scratch::{Scratch, set_mode};
+use gateway_tests::wait;
 
 /// Beginnings of what a gateway counts.
 const OURS: [&str; 3] = ["big_proxy_", "gateway_", "process_"];
@@ -90,6 +91,116 @@ fn every_configuration_passes_without_a_word() {
     for text in inside {
         is_served(&scratch.file("embedded.toml", &text));
     }
+}
+
+/// A sample with other words for its addresses, nodes and files.
+fn moved(sample: &str, words: &[(&str, &str)]) -> String {
+    let mut text = read(&format!("deploy/samples/{sample}.toml"));
+    for (from, to) in words {
+        assert!(text.contains(from), "{sample} has no {from}");
+        text = text.replace(from, to);
+    }
+    text
+}
+
+#[test]
+fn the_sample_of_an_edge_serves_a_pool_a_folder_and_a_redirect() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let nodes = ["a", "b"].map(|name| cluster[name].addr().to_string());
+    let authority = Authority::new();
+    let identity = authority.signs(&["shop.example", "docs.shop.example"]);
+    let text = moved(
+        "edge",
+        &[
+            ("0.0.0.0:80", "127.0.0.1:0"),
+            ("0.0.0.0:443", "127.0.0.1:0"),
+            (", \"[::]:80\"", ""),
+            (", \"[::]:443\"", ""),
+            ("127.0.0.1:9090", "127.0.0.1:0"),
+            ("/etc/gateway/tls/shop", "t"),
+            ("/srv/shop/", ""),
+            ("/srv/", ""),
+            ("10.0.0.21:8080", &nodes[0]),
+            ("10.0.0.22:8080", &nodes[1]),
+            ("/healthz", "/schema"),
+        ],
+    );
+    let plan = Plan::configured(&text);
+    for (name, text) in [("t.pem", &identity.cert_pem), ("t.key", &identity.key_pem)] {
+        fs::write(plan.path(name), text).unwrap();
+    }
+    set_mode(&plan.path("t.key"), 0o600);
+    for (folder, file) in [("assets", "logo.svg"), ("docs", "index.html")] {
+        fs::create_dir(plan.path(folder)).unwrap();
+        fs::write(plan.path(folder).join(file), folder).unwrap();
+    }
+    let door = plan.without_waiting().opens();
+
+    let https = door.seen_as("https").addr();
+    let of = |host: &str, target: &str| {
+        let mut client = Conversation::open_tls(https, &authority.trust(), host);
+        client.asks(&Request::get(target).to(host))
+    };
+    wait::until("a node", wait::SOON, || {
+        of("shop.example", "/schema").status == 200
+    });
+    assert_eq!(
+        of("shop.example", "/assets/logo.svg").is(200).text(),
+        "assets"
+    );
+    assert_eq!(of("docs.shop.example", "/").is(200).text(), "docs");
+    let clear = door
+        .seen_as("http")
+        .ask(&Request::get("/x").to("shop.example"));
+    assert_eq!(
+        clear.is(308).field("location"),
+        Some("https://shop.example/x")
+    );
+}
+
+#[test]
+fn the_sample_behind_a_balancer_serves_who_the_balancer_names() {
+    let cluster = Cluster::of(&["a", "b", "c"]);
+    let nodes = ["a", "b", "c"].map(|name| cluster[name].addr().to_string());
+    let text = moved(
+        "behind-a-balancer",
+        &[
+            ("0.0.0.0:8080", "127.0.0.1:0"),
+            ("0.0.0.0:9090", "127.0.0.1:0"),
+            ("10.0.1.0/24", "127.0.0.0/8"),
+            ("10.0.0.21:8080", &nodes[0]),
+            ("10.0.0.22:8080", &nodes[1]),
+            ("10.0.0.23:8080", &nodes[2]),
+            ("/healthz", "/schema"),
+        ],
+    );
+    let door = Plan::configured(&text).without_waiting().opens();
+
+    wait::until("a node", wait::SOON, || {
+        let mut balancer = Conversation::open(door.addr());
+        balancer.says("PROXY TCP4 203.0.113.7 192.0.2.1 56324 443\r\n");
+        balancer.asks(&Request::get("/schema")).status == 200
+    });
+    let line = door.access_line(|line| *line.field("status") == 200);
+    assert_eq!(line.text("client"), "203.0.113.7");
+}
+
+#[test]
+fn the_socket_unit_holds_what_the_sample_binds() {
+    let unit = read("deploy/systemd/gatewayd.socket");
+    let held: BTreeSet<&str> = unit
+        .lines()
+        .filter_map(|line| line.strip_prefix("ListenStream="))
+        .collect();
+    let sample: toml::Table = read("deploy/samples/edge.toml").parse().unwrap();
+    let listeners = sample["listeners"].as_table().unwrap();
+    let binds = listeners
+        .values()
+        .map(|one| one["bind"].as_array().unwrap());
+    let bound: BTreeSet<&str> = binds.flatten().filter_map(toml::Value::as_str).collect();
+    assert_eq!(held, bound);
+    // By default systemd would take IPv4 on `[::]` too, and 0.0.0.0 would be taken.
+    assert!(unit.contains("\nBindIPv6Only=ipv6-only\n"), "{unit}");
 }
 
 fn scraped(addr: SocketAddr) -> BTreeSet<String> {
@@ -178,20 +289,9 @@ fn every_alert_is_tested_and_has_its_place_in_the_page_for_operators() {
     }
 }
 
-/// What stands between the fences of a page that say `toml`.
-fn samples(page: &str) -> impl Iterator<Item = &str> {
-    let behind = page.split("\n```toml\n").skip(1);
-    behind.filter_map(|rest| rest.split("\n```").next())
-}
-
 #[test]
 fn the_page_for_those_who_come_from_elsewhere_names_settings_there_are() {
     let page = read("docs/migration.md");
-    let scratch = Scratch::new();
-    assert_eq!(samples(&page).count(), 1);
-    for sample in samples(&page) {
-        is_served(&scratch.file("sample.toml", sample));
-    }
     let settings = read("docs/settings.md");
     let words = page.split('`').skip(1).step_by(2);
     let named: Vec<&str> = words.filter(|word| word.contains(".*.")).collect();

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::Result;
+use crate::patches::{CHECKOUT, records};
 use crate::process::logged;
 use crate::vendor::patches::{self, Patch};
 use ground::{Ground, Source};
@@ -31,8 +32,9 @@ usage: cargo xtask canary (--source DIR | --from-registry) [--scenarios] [--form
 const COMPILE: &str = "test -p gateway-pingora --no-run";
 const TEST: &str = "test -p gateway-pingora";
 /// The gateway is a program that the scenarios start.
-const BUILD: &str = "build -p gatewayd -p gateway-tests --bins";
-const SCENARIOS: &str = "test -p gateway-tests --test scenarios --test vectors";
+// Both choose the whole workspace, so that they share what is built of other crates.
+const BUILD: &str = "build --workspace --bin gatewayd --test scenarios --test vectors";
+const SCENARIOS: &str = "test --workspace --test scenarios --test vectors";
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -107,7 +109,8 @@ fn play(root: &Path, asked: &Asked) -> Result<Report> {
     let steps = [("compile", COMPILE), ("test", TEST)];
     let more = [("build", BUILD), ("scenarios", SCENARIOS)];
     let more = more.into_iter().filter(|_| asked.scenarios);
-    let mut report = Report::new(asked.source.to_string(), laid);
+    let records = records(&root.join(crate::vendor::PATCHES))?;
+    let mut report = Report::new(asked.source.to_string(), laid, records);
     for (name, line) in steps.into_iter().chain(more) {
         report.steps.push(match report.has_failed_step() {
             true => Step::left_out(name),
@@ -126,17 +129,11 @@ impl Source {
     /// The patches as they are for this source: a manifest is written otherwise in a checkout.
     fn patches(&self, root: &Path) -> Result<Vec<Patch>> {
         let folder = root.join(crate::vendor::PATCHES);
-        let mut all = patches::read(&folder)?;
-        if matches!(self, Self::Checkout(_)) {
-            for other in patches::read(&folder.join("checkout"))? {
-                let mut places = all.iter_mut();
-                match places.find(|patch| patch.name == other.name) {
-                    Some(place) => *place = other,
-                    None => return Err(format!("checkout/{} is no patch's", other.name)),
-                }
-            }
+        let all = patches::read(&folder)?;
+        match self {
+            Self::Checkout(_) => patches::with(all, patches::read(&folder.join(CHECKOUT))?),
+            Self::Registry => Ok(all),
         }
-        Ok(all)
     }
 }
 

@@ -1,5 +1,5 @@
 //! What lies in `deploy/`, as the tools of those who run it understand it: rules and their tests by
-//! `promtool`, the unit by `systemd-analyze`, manifests by the schema of Kubernetes.
+//! `promtool`, units by `systemd-analyze`, manifests by the schema of Kubernetes.
 //!
 //! A tool that is not there is brought below `target/` where that can be done; otherwise it is said.
 //! Leaves configurations and names of metrics to the scenarios, which ask the gateway.
@@ -12,7 +12,9 @@ use crate::clients::environment;
 use crate::process::{capture, complaints, program, run as run_program};
 
 const RULES: &str = "deploy/prometheus";
-const UNIT: &str = "deploy/systemd/gatewayd.service";
+const UNITS: &str = "deploy/systemd";
+/// The service and, where it is used, what holds its sockets.
+const UNIT_FILES: [&str; 2] = ["gatewayd.service", "gatewayd.socket"];
 const MANIFESTS: &str = "deploy/kubernetes/gatewayd.yaml";
 /// The exposure that `systemd-analyze security` may find, in tenths.
 const EXPOSURE: &str = "--threshold=20";
@@ -22,7 +24,7 @@ const LINES: &str = "{extends: relaxed, rules: {line-length: {max: 140}}}";
 /// Every check whose tool can be had; otherwise which could not.
 pub(crate) fn check(root: &Path) -> Result<Option<String>> {
     let mut absent = Vec::new();
-    for part in [rules, unit, manifests] {
+    for part in [rules, units, manifests] {
         absent.extend(part(root)?);
     }
     Ok((!absent.is_empty()).then(|| absent.join("; ")))
@@ -79,37 +81,43 @@ fn promtool(root: &Path) -> Option<PathBuf> {
     own.is_file().then_some(own)
 }
 
-fn unit(root: &Path) -> Result<Option<String>> {
+fn units(root: &Path) -> Result<Option<String>> {
     if capture(&mut program(root, "systemd-analyze", &["--version"])).is_err() {
-        return Ok(Some("the unit: there is no systemd-analyze".to_owned()));
+        return Ok(Some("the units: there is no systemd-analyze".to_owned()));
     }
-    // It looks for the program as well, which need not be installed here.
-    let text = fs::read_to_string(root.join(UNIT)).map_err(|why| format!("{UNIT}: {why}"))?;
-    let place = root.join("target/unit");
-    let copy = place.join("gatewayd.service");
-    fs::create_dir_all(&place)
-        .and_then(|()| fs::write(&copy, text.replace("/usr/bin/gatewayd", "/bin/true")))
-        .map_err(|why| format!("{}: {why}", copy.display()))?;
-    let copy = copy.to_string_lossy();
-    let said = complaints(&mut program(
-        root,
-        "systemd-analyze",
-        &["verify", "--man=no", &copy],
-    ))?;
+    let place = root.join("target/units");
+    fs::create_dir_all(&place).map_err(|why| format!("{}: {why}", place.display()))?;
+    for name in UNIT_FILES {
+        let path = format!("{UNITS}/{name}");
+        let text = fs::read_to_string(root.join(&path)).map_err(|why| format!("{path}: {why}"))?;
+        // It looks for the program as well, which need not be installed here.
+        let text = text.replace("/usr/bin/gatewayd", "/bin/true");
+        fs::write(place.join(name), text).map_err(|why| format!("{name}: {why}"))?;
+    }
+    let mut verify = vec!["verify", "--man=no"];
+    verify.extend(UNIT_FILES);
+    let said = complaints(&mut program(&place, "systemd-analyze", &verify))?;
     let objections = objections(&said);
     if !objections.is_empty() {
-        return Err(format!("{UNIT}:\n{}", objections.join("\n")));
+        return Err(format!("{UNITS}:\n{}", objections.join("\n")));
     }
-    let secure = ["security", "--offline=true", "--no-pager", EXPOSURE, &copy];
-    let said = capture(&mut program(root, "systemd-analyze", &secure))?;
+    let [service, _] = UNIT_FILES;
+    let secure = [
+        "security",
+        "--offline=true",
+        "--no-pager",
+        EXPOSURE,
+        service,
+    ];
+    let said = capture(&mut program(&place, "systemd-analyze", &secure))?;
     println!("{}", said.lines().last().unwrap_or_default());
     Ok(None)
 }
 
-/// What is said of our unit, but for the one word that systemd knows since 253.
+/// What is said of our units, but for the one word that systemd knows since 253.
 fn objections(said: &str) -> Vec<&str> {
     said.lines()
-        .filter(|line| line.contains("gatewayd.service"))
+        .filter(|line| UNIT_FILES.iter().any(|name| line.contains(name)))
         .filter(|line| !line.ends_with("Failed to parse service type, ignoring: notify-reload"))
         .collect()
 }

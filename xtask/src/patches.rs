@@ -1,11 +1,12 @@
 //! `patches`: each patch has its record; with `--needed`, each is still needed.
 //!
-//! Leaves to [`record`] what a record is. A patch is needed when the gateway cannot be built without
-//! it, or when every test its record names fails without it.
+//! Leaves to [`record`] what a record is. A patch is needed when every test its record names fails
+//! without it, or, where the record says so, when the gateway cannot be built. Names that the gateway
+//! calls are left there, doing nothing, by a patch of the same name in `without/`.
 //!
 //! Source: adr/0017, adr/0054.
 
-mod record;
+pub(crate) mod record;
 
 use std::fs;
 use std::path::Path;
@@ -20,8 +21,13 @@ use crate::{tree, vendor};
 use record::Record;
 
 const README: &str = "README.md";
-const BUILD: &str = "build -p gatewayd -p gateway-tests --bins";
-const TEST: &str = "test -p gateway-tests --test scenarios --";
+/// The patches that read otherwise in a checkout of Pingora.
+pub(crate) const CHECKOUT: &str = "checkout";
+/// What is left of a patch that is left out.
+const WITHOUT: &str = "without";
+// Both choose the whole workspace, so that they share what is built of other crates.
+const BUILD: &str = "build --workspace --bin gatewayd --test scenarios";
+const TEST: &str = "test --workspace --test scenarios --";
 
 /// The command.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
@@ -31,7 +37,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
         Some(_) => return Err("patches takes no argument but --needed [NNNN …]".to_owned()),
     };
     check(root)?;
-    let all = patches::read(&root.join(vendor::PATCHES))?;
+    let folder = root.join(vendor::PATCHES);
+    let all = patches::read(&folder)?;
     let chosen: Vec<&Patch> = match names {
         [] => all.iter().collect(),
         names => names
@@ -41,7 +48,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
     };
     let mut idle = Vec::new();
     for patch in chosen {
-        let news = without(root, &all, patch)?;
+        let news = without(root, patch)?;
         println!("{:<34}{}", patch.name, news.words());
         if matches!(news, News::Idle(_)) {
             idle.push(patch.name.as_str());
@@ -56,10 +63,11 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
 /// Each patch has its record, and each record its patch and its tests.
 pub(crate) fn check(root: &Path) -> Result {
     let folder = root.join(vendor::PATCHES);
-    let names: Vec<String> = patches::read(&folder)?
-        .into_iter()
-        .map(|patch| patch.name)
-        .collect();
+    let mut all = patches::read(&folder)?;
+    for others in [CHECKOUT, WITHOUT] {
+        all = patches::with(all, patches::read(&folder.join(others))?)?;
+    }
+    let names: Vec<String> = all.into_iter().map(|patch| patch.name).collect();
     let tests: Vec<String> = tree::rust_files(root)?
         .into_iter()
         .map(|file| file.text)
@@ -77,7 +85,8 @@ fn finding(message: String) -> Finding {
     }
 }
 
-fn records(folder: &Path) -> Result<Vec<Record>> {
+/// What the README beside the patches says of them.
+pub(crate) fn records(folder: &Path) -> Result<Vec<Record>> {
     let text = fs::read_to_string(folder.join(README)).map_err(|why| format!("{README}: {why}"))?;
     Ok(record::read(&text))
 }
@@ -119,24 +128,20 @@ impl News {
 }
 
 /// Builds and tests the gateway without `patch`, and without those that only fit on top of it.
-fn without(root: &Path, all: &[Patch], patch: &Patch) -> Result<News> {
+fn without(root: &Path, patch: &Patch) -> Result<News> {
     let ground = Ground::new(root, "canary");
-    let laid = ground.lay_out(root, &Source::Registry, all, &[&patch.name])?;
-    let others: Vec<String> = laid
-        .verdicts
-        .into_iter()
-        .filter(|(_, verdict)| *verdict != Verdict::Applies)
-        .map(|(name, _)| name)
-        .collect();
-    let records = records(&root.join(vendor::PATCHES))?;
-    let record = records.iter().find(|one| one.is_of(&patch.name));
+    let folder = root.join(vendor::PATCHES);
+    let record = records(&folder)?;
+    let record = record.iter().find(|one| one.is_of(&patch.name));
     let tests = record.map(Record::tests).unwrap_or_default();
+    let others = lay_out_without(root, &ground, patch)?;
     eprintln!("building without {}", patch.name);
-    if !logged(&mut ground.cargo(BUILD), &ground.log("without-build"))? {
-        return Ok(News::Unbuilt(others));
-    }
-    if record.is_some_and(Record::is_the_build) || tests.is_empty() {
-        return Ok(News::Idle(vec!["the build".to_owned()]));
+    let builds = logged(&mut ground.cargo(BUILD), &ground.log("without-build"))?;
+    match (builds, record.is_some_and(Record::is_the_build)) {
+        (false, true) => return Ok(News::Unbuilt(others)),
+        (true, true) => return Ok(News::Idle(vec!["the build".to_owned()])),
+        (false, false) => return Err(unbuilt(patch)),
+        (true, false) => {}
     }
     let log = ground.log("without-test");
     logged(ground.cargo(TEST).args(&tests), &log)?;
@@ -145,6 +150,36 @@ fn without(root: &Path, all: &[Patch], patch: &Patch) -> Result<News> {
         passing if passing.is_empty() => News::Red(others),
         passing => News::Idle(passing),
     })
+}
+
+/// Lays out the workspace; names the patches that could not be laid on for want of `patch`.
+fn lay_out_without(root: &Path, ground: &Ground, patch: &Patch) -> Result<Vec<String>> {
+    let folder = root.join(vendor::PATCHES);
+    let stand_ins = patches::read(&folder.join(WITHOUT))?.into_iter();
+    let stand_ins: Vec<Patch> = stand_ins.filter(|one| one.name == patch.name).collect();
+    let left_out: &[&str] = match stand_ins.is_empty() {
+        true => &[&patch.name],
+        false => &[],
+    };
+    let all = patches::with(patches::read(&folder)?, stand_ins)?;
+    let laid = ground.lay_out(root, &Source::Registry, &all, left_out)?;
+    let missing = laid.verdicts.into_iter();
+    let missing: Vec<String> = missing
+        .filter(|(_, verdict)| *verdict != Verdict::Applies)
+        .map(|(name, _)| name)
+        .collect();
+    match missing.contains(&patch.name) {
+        true => Err(format!("{WITHOUT}/{} does not apply", patch.name)),
+        false => Ok(missing),
+    }
+}
+
+fn unbuilt(patch: &Patch) -> String {
+    let name = &patch.name;
+    format!(
+        "nothing builds without {name}, so its tests say nothing: \
+         what the gateway calls belongs into {WITHOUT}/{name}, doing nothing"
+    )
 }
 
 /// Which of `tests` did not fail; an error where one did not even run.

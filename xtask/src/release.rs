@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::process::{capture, program, run as run_program};
 use crate::{Result, sbom, vendor};
@@ -13,6 +14,8 @@ use crate::{Result, sbom, vendor};
 const DIST: &str = "target/dist";
 const BUILT: &str = "target/release/gatewayd";
 const BUILD: [&str; 5] = ["build", "--release", "--locked", "-p", "gatewayd"];
+/// What `--version` says of the commit, where it is not asked of git: `gatewayd/build.rs`.
+const COMMIT: &str = "GATEWAYD_COMMIT";
 /// What the stripped binary may weigh, in bytes: 20 MiB.
 const HEAVIEST: u64 = 20 << 20;
 
@@ -22,14 +25,22 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
         return Err("release takes no argument".to_owned());
     }
     vendor::ensure(root)?;
-    let flags = flags(root)?;
-    run_program(program(root, "cargo", &BUILD).env("CARGO_ENCODED_RUSTFLAGS", flags))?;
+    let folders = folders(root)?;
+    let mut cargo = build(root, &folders);
+    if let (None, Some(commit)) = (std::env::var_os(COMMIT), changed(root)?) {
+        cargo.env(COMMIT, commit);
+    }
+    run_program(&mut cargo)?;
     let dist = root.join(DIST);
     if dist.exists() {
         fs::remove_dir_all(&dist).map_err(|why| format!("{DIST}: {why}"))?;
     }
     fs::create_dir_all(&dist).map_err(|why| format!("{DIST}: {why}"))?;
     part(&dist, &root.join(BUILT))?;
+    for name in ["gatewayd", "gatewayd.debug"] {
+        let bytes = fs::read(dist.join(name)).map_err(|why| format!("{name}: {why}"))?;
+        untraced(name, &bytes, &folders)?;
+    }
     sbom::run(
         root,
         &["--output".to_owned(), at(&dist.join("gatewayd.cdx.json"))],
@@ -43,18 +54,59 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
     Ok(())
 }
 
-/// The folders of this machine by names that mean nothing.
-fn flags(root: &Path) -> Result<String> {
+/// Cargo, with the folders of this machine by names that mean nothing, in Rust and in C.
+fn build(root: &Path, folders: &[(String, &str)]) -> Command {
+    let rust = folders.iter();
+    let rust: Vec<String> = rust
+        .map(|(from, to)| format!("--remap-path-prefix={from}={to}"))
+        .collect();
+    let c = folders.iter();
+    let c: Vec<String> = c
+        .map(|(from, to)| format!("'-ffile-prefix-map={from}={to}'"))
+        .collect();
+    let mut cargo = program(root, "cargo", &BUILD);
+    // A folder may have a blank in its name: cargo's own separator, and quotes that cc understands.
+    cargo
+        .env("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}"))
+        .env("CC_SHELL_ESCAPED_FLAGS", "1")
+        .env("CFLAGS", c.join(" "));
+    cargo
+}
+
+/// The commit, marked, where what is built is not what was committed.
+fn changed(root: &Path) -> Result<Option<String>> {
+    if !root.join(".git").exists() {
+        return Ok(None);
+    }
+    let git = |words: &[&str]| capture(&mut program(root, "git", words));
+    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    Ok(Some(format!("{}-dirty", commit.trim())))
+}
+
+/// The folders of this machine, each with what stands for it.
+fn folders(root: &Path) -> Result<[(String, &'static str); 3]> {
     let sysroot = capture(&mut program(root, "rustc", &["--print", "sysroot"]))?;
-    let cargo = home(root)?;
-    let folders = [
+    Ok([
         (at(root), "gatewayd"),
-        (cargo, "cargo"),
+        (home(root)?, "cargo"),
         (sysroot.trim().to_owned(), "rust"),
-    ];
-    let flags = folders.map(|(from, to)| format!("--remap-path-prefix={from}={to}"));
-    // Cargo's own separator, so that a folder may have a blank in its name.
-    Ok(flags.join("\u{1f}"))
+    ])
+}
+
+/// Refuses what names a folder of this machine: another one would build something else.
+fn untraced(name: &str, bytes: &[u8], folders: &[(String, &str)]) -> Result {
+    let is_in = |folder: &str| {
+        let folder = folder.as_bytes();
+        bytes.windows(folder.len()).any(|part| part == folder)
+    };
+    match folders.iter().find(|(folder, _)| is_in(folder)) {
+        Some((folder, _)) => Err(format!("{name} names a folder of this machine: {folder}")),
+        None => Ok(()),
+    }
 }
 
 /// Cargo's folder, told by where a crate of the registry lies.
@@ -93,7 +145,37 @@ fn at(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{HEAVIEST, weighed};
+    use super::{HEAVIEST, changed, untraced, weighed};
+    use crate::process::{capture, program};
+    use std::fs;
+
+    #[test]
+    fn what_was_changed_after_its_commit_says_so() {
+        let place = std::env::temp_dir().join(format!("xtask-changed-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("file"), "one").unwrap();
+        assert_eq!(changed(&place).unwrap(), None);
+        let who = "-c user.name=a -c user.email=a@b.test commit --quiet -m one";
+        for line in ["init --quiet", "add file", who] {
+            let words: Vec<&str> = line.split(' ').collect();
+            capture(&mut program(&place, "git", &words)).unwrap();
+        }
+        fs::write(place.join("beside"), "").unwrap();
+        assert_eq!(changed(&place).unwrap(), None);
+        fs::write(place.join("file"), "two").unwrap();
+        let said = changed(&place).unwrap().unwrap();
+        fs::remove_dir_all(place).unwrap();
+        assert!(said.ends_with("-dirty") && said.len() == 18, "{said}");
+    }
+
+    #[test]
+    fn a_binary_that_names_a_folder_of_the_machine_is_refused() {
+        let folders = [("/build/here".to_owned(), "gatewayd")];
+        assert!(untraced("it", b"\0gatewayd/src/main.rs\0", &folders).is_ok());
+        let refused = untraced("it", b"\0/build/here/src/main.rs\0", &folders);
+        assert!(refused.unwrap_err().contains("/build/here"));
+    }
 
     #[test]
     fn a_binary_that_is_too_heavy_is_refused() {

@@ -43,17 +43,20 @@ impl File {
 
 /// The path of every file that is tracked, or would be once added; some may be deleted already.
 pub(crate) fn paths(root: &Path) -> Result<Vec<String>> {
-    let listing = capture(&mut program(
-        root,
-        "git",
-        &[
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ],
-    ))?;
+    let all = ["-z", "--cached", "--others", "--exclude-standard"];
+    let mut git = program(root, "git", &["ls-files"]);
+    if !root.join(".git").exists() {
+        // Unpacked from an archive: nothing is tracked, and what is ignored stands there as well.
+        let empty = root.join(".tools/empty.git");
+        let place = empty.to_string_lossy();
+        capture(&mut program(
+            root,
+            "git",
+            &["init", "--quiet", "--bare", &place],
+        ))?;
+        git.env("GIT_DIR", &empty).env("GIT_WORK_TREE", root);
+    }
+    let listing = capture(git.args(all))?;
     let paths = listing.split('\0').filter(|path| !path.is_empty());
     Ok(paths.map(str::to_owned).collect())
 }
@@ -126,7 +129,35 @@ pub(crate) fn matches(pattern: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{File, mark_tests, matches};
+    use super::{File, mark_tests, matches, paths, root};
+    use crate::process::{capture, program};
+    use std::fs;
+
+    #[test]
+    fn what_was_unpacked_from_an_archive_has_the_files_of_its_commit() {
+        let place = std::env::temp_dir().join(format!("xtask-archive-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&place);
+        fs::create_dir_all(place.join("target")).unwrap();
+        fs::write(place.join("target/built"), "").unwrap();
+        let ours = root().unwrap();
+        let tar = place.join("sources.tar");
+        let archive = ["archive", "--output", &tar.to_string_lossy(), "HEAD"];
+        // Not everybody has the project from git; then this is the case itself.
+        if ours.join(".git").exists() {
+            capture(&mut program(&ours, "git", &archive)).unwrap();
+            capture(&mut program(&place, "tar", &["-xf", "sources.tar"])).unwrap();
+            fs::remove_file(tar).unwrap();
+            let committed = ["ls-tree", "-r", "--name-only", "HEAD"];
+            let committed = capture(&mut program(&ours, "git", &committed)).unwrap();
+            let mut unpacked = paths(&place).unwrap();
+            unpacked.sort();
+            assert_eq!(unpacked, committed.lines().collect::<Vec<_>>());
+            let commit = fs::read_to_string(place.join("gatewayd/commit.txt")).unwrap();
+            let head = capture(&mut program(&ours, "git", &["rev-parse", "HEAD"])).unwrap();
+            assert_eq!(commit, head);
+        }
+        fs::remove_dir_all(place).unwrap();
+    }
 
     #[test]
     fn a_star_stands_for_anything() {

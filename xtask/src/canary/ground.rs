@@ -31,9 +31,10 @@ impl fmt::Display for Source {
         match self {
             Self::Registry => f.write_str("the pinned release"),
             Self::Checkout(folder) => {
-                let head = capture(&mut program(folder, "git", &["rev-parse", "HEAD"]));
+                let head = ["log", "-1", "--format=%H of %cs"];
+                let head = capture(&mut program(folder, "git", &head));
                 match (head, folder.join(".git").exists()) {
-                    (Ok(commit), true) => write!(f, "Pingora at {}", commit.trim()),
+                    (Ok(head), true) => write!(f, "Pingora at {}", head.trim()),
                     _ => f.write_str("a checkout of Pingora"),
                 }
             }
@@ -46,6 +47,8 @@ impl fmt::Display for Source {
 pub(crate) struct Laid {
     /// Pingora's crates that the workspace names.
     pub(crate) versions: BTreeMap<String, String>,
+    /// What the workspace asks for where it is not a throw-away one.
+    pub(crate) pinned: String,
     /// Each patch, in its order.
     pub(crate) verdicts: Vec<(String, Verdict)>,
 }
@@ -107,7 +110,11 @@ impl Ground {
         let versions = versions(&text, &engine)?;
         fs::write(&manifest, repinned(&text, &versions)).map_err(failed(&manifest))?;
         sync(&staging, &self.place.join("tree"))?;
-        Ok(Laid { versions, verdicts })
+        Ok(Laid {
+            versions,
+            pinned: pinned(&text),
+            verdicts,
+        })
     }
 }
 
@@ -143,6 +150,15 @@ fn versions(workspace: &str, engine: &Path) -> Result<BTreeMap<String, String>> 
         }
     }
     Ok(versions)
+}
+
+/// The version of Pingora that the workspace's manifest asks for.
+fn pinned(workspace: &str) -> String {
+    let mut lines = workspace.lines();
+    let line = lines.find(|line| line.starts_with("pingora-core = "));
+    let behind = line.and_then(|line| Some(line.split_once("\"=")?.1));
+    let version = behind.and_then(|behind| behind.split('"').next());
+    version.unwrap_or("none").to_owned()
 }
 
 /// The version that a manifest says, or the workspace's it points to.
@@ -236,13 +252,14 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{repinned, sync, version};
+    use super::{pinned, repinned, sync, version};
     use std::fs;
     use std::path::Path;
 
     #[test]
     fn the_manifest_takes_another_pingora_whole() {
         let manifest = "[workspace.dependencies]\nlog = \"0.4\"\npingora-core = { version = \"=0.9.1\", features = [\"rustls\"] }\npingora-http = \"=0.9.1\"\n\n[patch.crates-io]\npingora-core = { path = \"x\" }\n";
+        assert_eq!(pinned(manifest), "0.9.1");
         let versions =
             ["pingora-core", "pingora-http"].map(|name| (name.to_owned(), "1.0.0".into()));
         assert_eq!(

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::ground::Laid;
 use super::verdict::{Kind, Verdict};
+use crate::patches::record::Record;
 
 /// How many lines of a log are worth showing.
 const LINES: usize = 40;
@@ -54,19 +55,23 @@ impl Step {
 
 /// The lines of cargo's output that say what is wrong, or its last ones where none does.
 fn telling(text: &str) -> Vec<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let tells = |line: &str| {
-        line.starts_with("error")
-            || line.trim_start().starts_with("--> ")
-            || line.ends_with("... FAILED")
-            || line.contains("panicked at")
-    };
-    let found: Vec<&str> = lines.iter().copied().filter(|line| tells(line)).collect();
-    let shown = match found.is_empty() {
-        true => lines.iter().rev().take(LINES).rev().copied().collect(),
-        false => found,
-    };
-    let mut shown: Vec<String> = shown.into_iter().map(str::to_owned).collect();
+    let mut found = Vec::new();
+    // A warning has places as well.
+    let mut in_error = false;
+    for line in text.lines() {
+        let is_error = line.starts_with("error");
+        let is_place = line.trim_start().starts_with("--> ");
+        let is_test = line.ends_with("... FAILED") || line.contains("panicked at");
+        if is_error || is_place && in_error || is_test {
+            found.push(line);
+        }
+        in_error = is_error || in_error && !is_place && !line.starts_with("warning");
+    }
+    if found.is_empty() {
+        found = text.lines().rev().take(LINES).collect();
+        found.reverse();
+    }
+    let mut shown: Vec<String> = found.into_iter().map(str::to_owned).collect();
     if shown.len() > LINES {
         let more = shown.len() - LINES;
         shown.truncate(LINES);
@@ -80,14 +85,16 @@ fn telling(text: &str) -> Vec<String> {
 pub(crate) struct Report {
     source: String,
     laid: Laid,
+    records: Vec<Record>,
     pub(crate) steps: Vec<Step>,
 }
 
 impl Report {
-    pub(crate) const fn new(source: String, laid: Laid) -> Self {
+    pub(crate) const fn new(source: String, laid: Laid, records: Vec<Record>) -> Self {
         Self {
             source,
             laid,
+            records,
             steps: Vec::new(),
         }
     }
@@ -115,6 +122,17 @@ impl Report {
         }
     }
 
+    /// What the record of a patch has to say to its verdict.
+    fn remark(&self, name: &str, verdict: &Verdict) -> Option<String> {
+        let title = match verdict {
+            Verdict::Applies => return None,
+            Verdict::AlreadyThere => "Goes when",
+            Verdict::Conflicts(_) => "Without it",
+        };
+        let record = self.records.iter().find(|record| record.is_of(name))?;
+        Some(format!("{title}: {}", record.line(title)))
+    }
+
     pub(crate) fn json(&self) -> Value {
         let patches: Vec<Value> = self
             .laid
@@ -125,7 +143,8 @@ impl Report {
                     Verdict::Applies | Verdict::AlreadyThere => Value::Null,
                     Verdict::Conflicts(said) => json!(said),
                 };
-                json!({ "name": name, "verdict": verdict.word(), "said": said })
+                let remark = self.remark(name, verdict);
+                json!({ "name": name, "verdict": verdict.word(), "said": said, "record": remark })
             })
             .collect();
         let steps: Vec<Value> = self
@@ -136,7 +155,9 @@ impl Report {
         json!({
             "source": self.source,
             "versions": self.laid.versions,
+            "pinned": self.laid.pinned,
             "kind": self.kind().word(),
+            "advice": self.kind().advice(),
             "exit_code": self.kind().code(),
             "patches": patches,
             "steps": steps,
@@ -147,8 +168,9 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.source, self.kind().word())?;
+        writeln!(f, "{}", self.kind().advice())?;
         for (name, version) in &self.laid.versions {
-            writeln!(f, "  {name} {version}")?;
+            writeln!(f, "  {name} {version}, pinned {}", self.laid.pinned)?;
         }
         writeln!(f)?;
         for (name, verdict) in &self.laid.verdicts {
@@ -156,6 +178,9 @@ impl fmt::Display for Report {
             if let Verdict::Conflicts(said) = verdict {
                 said.lines()
                     .try_for_each(|line| writeln!(f, "    {line}"))?;
+            }
+            if let Some(remark) = self.remark(name, verdict) {
+                writeln!(f, "    {remark}")?;
             }
         }
         for step in &self.steps {
@@ -170,13 +195,16 @@ impl fmt::Display for Report {
 #[cfg(test)]
 mod tests {
     use super::{Kind, Laid, Report, Step, Verdict, telling};
+    use crate::patches::record;
 
     fn report(verdict: Verdict, step: Option<(&'static str, bool)>) -> Report {
         let laid = Laid {
-            versions: [("pingora-core".to_owned(), "0.9.1".to_owned())].into(),
+            versions: [("pingora-core".to_owned(), "0.9.2".to_owned())].into(),
+            pinned: "0.9.1".to_owned(),
             verdicts: vec![("0001-one.patch".to_owned(), verdict)],
         };
-        let mut report = Report::new("here".to_owned(), laid);
+        let records = "\n## 0001-one\n- **Without it**: rain.\n- **Goes when**: sun.\n";
+        let mut report = Report::new("here".to_owned(), laid, record::read(records));
         report.steps.extend(step.map(|(name, passed)| Step {
             name,
             passed: Some(passed),
@@ -219,21 +247,34 @@ mod tests {
         let json = report.json();
         for said in [
             "here: patch conflicts",
-            "pingora-core 0.9.1",
-            "conflicts\n    error: patch failed: x:1",
+            "write anew for this Pingora",
+            "pingora-core 0.9.2, pinned 0.9.1",
+            "conflicts\n    error: patch failed: x:1\n    Without it: rain.",
             "FAILED\n    error: no such method",
         ] {
             assert!(text.contains(said), "{text}");
         }
         assert_eq!(json["exit_code"], 3);
+        assert_eq!(json["pinned"], "0.9.1");
         assert_eq!(json["patches"][0]["verdict"], "conflicts");
+        assert_eq!(json["patches"][0]["record"], "Without it: rain.");
         assert_eq!(json["steps"][0]["outcome"], "FAILED");
     }
 
     #[test]
+    fn of_a_patch_that_is_upstreams_it_says_when_it_goes() {
+        let taken = report(Verdict::AlreadyThere, None).to_string();
+        assert!(
+            taken.contains("already there\n    Goes when: sun."),
+            "{taken}"
+        );
+        let fine = report(Verdict::Applies, None).to_string();
+        assert!(!fine.contains("sun") && !fine.contains("rain"), "{fine}");
+    }
+
+    #[test]
     fn of_a_log_is_shown_what_tells() {
-        let log =
-            "   Compiling a\nerror[E0599]: no method\n  --> a.rs:1:2\n   |\ntest b ... FAILED\n";
+        let log = "   Compiling a\nwarning: unused\n --> a.rs:7:8\nerror[E0599]: no method\n  --> a.rs:1:2\n   |\n  ::: b.rs:3:4\nnote: here\n --> b.rs:5:6\ntest b ... FAILED\n";
         assert_eq!(
             telling(log),
             [

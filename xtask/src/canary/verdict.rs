@@ -74,6 +74,22 @@ impl Kind {
             Self::PatchTaken => "patch taken",
         }
     }
+
+    /// What is to be done about it.
+    pub(crate) const fn advice(self) -> &'static str {
+        match self {
+            Self::Fine => "nothing to do",
+            Self::PatchConflicts => {
+                "write anew for this Pingora what conflicts, or drop it if it is not needed there; \
+                 what fails after the patches may only follow from that"
+            }
+            Self::DoesNotCompile => {
+                "every patch is there; what we call is not, or is called otherwise"
+            }
+            Self::TestsFail => "it compiles, and no longer does what these tests claim",
+            Self::PatchTaken => "drop with the next pin what is already there",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ impl Record {
         patch.strip_suffix(".patch") == Some(&self.name)
     }
 
-    fn line(&self, title: &str) -> &str {
+    /// What one of its lines says; nothing where it has none.
+    pub(crate) fn line(&self, title: &str) -> &str {
         let mut lines = self.lines.iter();
         lines
             .find(|(one, _)| one == title)

@@ -42,6 +42,18 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Patch>> {
         .collect()
 }
 
+/// `all`, with the `others` in the places of those they are called like.
+pub(crate) fn with(mut all: Vec<Patch>, others: Vec<Patch>) -> Result<Vec<Patch>> {
+    for other in others {
+        let mut places = all.iter_mut();
+        match places.find(|patch| patch.name == other.name) {
+            Some(place) => *place = other,
+            None => return Err(format!("another {}, of which there is none", other.name)),
+        }
+    }
+    Ok(all)
+}
+
 /// Finds out what a patch touches from its `--- a/…` and `+++ b/…` lines.
 pub(crate) fn parse(name: String, text: String) -> Result<Patch> {
     let numbered = name
@@ -137,7 +149,7 @@ fn contents(staging: &Path, patch: &Patch) -> Vec<Option<Vec<u8>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{apply, parse};
+    use super::{apply, parse, with};
     use std::fs;
     use std::path::PathBuf;
 
@@ -165,6 +177,21 @@ why it is there
         let patch = parse("0001-one.patch".to_owned(), PATCH.to_owned()).unwrap();
         assert_eq!(patch.crates, ["pingora-core"]);
         assert_eq!(patch.files, ["pingora-core/src/lib.rs"]);
+    }
+
+    #[test]
+    fn a_patch_that_reads_otherwise_somewhere_is_one_that_there_is() {
+        let patch = |name: &str, text: &str| parse(name.to_owned(), text.to_owned()).unwrap();
+        let all = || {
+            vec![
+                patch("0001-one.patch", PATCH),
+                patch("0002-two.patch", PATCH),
+            ]
+        };
+        let other = PATCH.replace("three", "four");
+        let taken = with(all(), vec![patch("0002-two.patch", &other)]).unwrap();
+        assert_eq!([&*taken[0].text, &*taken[1].text], [PATCH, &other]);
+        assert!(with(all(), vec![patch("0003-three.patch", &other)]).is_err());
     }
 
     #[test]
