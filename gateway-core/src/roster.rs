@@ -40,6 +40,8 @@ pub(crate) struct Roster {
 
 /// Points of the ring, or draws, after which all nodes are looked at instead.
 const NEAR: usize = 16;
+/// Nodes of which the least busy will do where all of them are busy.
+const MANY: usize = 64;
 
 /// What one look at the nodes finds.
 pub(crate) enum Survey<'a> {
@@ -107,31 +109,23 @@ impl Roster {
     /// Which node a request goes to. Without a time, a node that is out is not tried.
     pub(crate) fn survey(&self, turns: &Turns, hints: &Hints, now: Option<Instant>) -> Survey<'_> {
         match &self.balance {
-            Balance::LeastInFlight => return self.best(turns, hints, now, by_load),
+            Balance::LeastInFlight => return self.best(turns, hints, now, By::Load),
             Balance::RoundRobin => {}
             Balance::Random => return self.better_of_two(turns, hints, now),
             Balance::Hash(_) => {
-                let next = hints
-                    .key
-                    .and_then(|key| self.next_on_ring(turns, hints, key, now));
-                if let Some((node, standing)) = next {
-                    return Survey::Free(node, standing);
+                if let Some(key) = hints.key {
+                    return self.next_on_ring(turns, hints, key, now);
                 }
             }
         }
-        self.best(turns, hints, now, by_turn)
+        self.best(turns, hints, now, By::Turn)
     }
 
-    /// The first of those that come first by `by`. In a large pool the look begins after the node found
-    /// last, and ends at one that nobody can come before: idle, and with its turn due now.
-    fn best(
-        &self,
-        turns: &Turns,
-        hints: &Hints,
-        now: Option<Instant>,
-        by: impl Fn(&Standing, &Standing) -> Ordering,
-    ) -> Survey<'_> {
-        let (mut primary, mut backup) = (None, None);
+    /// The first of those that come first. In a large pool the look begins after the node found last, and
+    /// ends at one that nobody can come before; by load also where so many have been found that are all
+    /// busy.
+    fn best(&self, turns: &Turns, hints: &Hints, now: Option<Instant>, by: By) -> Survey<'_> {
+        let (mut primary, mut backup) = (None::<(_, Standing)>, None);
         let mut found = Survey::NobodyUp;
         let is_large = self.nodes.len() > NEAR;
         let first = if is_large { turns.place() } else { 0 };
@@ -139,15 +133,20 @@ impl Roster {
             .nodes
             .split_at_checked(first)
             .unwrap_or((&[], &self.nodes));
-        for (place, node) in (first..).zip(after.iter().chain(before)) {
+        for (looked, node) in after.iter().chain(before).enumerate() {
+            if let Some((node, standing)) = primary
+                && looked >= MANY
+                && by == By::Load
+                && standing.in_flight > 0
+            {
+                turns.set_place((first + looked) % self.nodes.len());
+                return Survey::Free(node, standing);
+            }
             match self.look(turns, hints, node, now) {
                 Look::Free(standing)
-                    if is_large
-                        && standing.in_flight == 0
-                        && turns.is_now(&standing)
-                        && !node.is_backup() =>
+                    if is_large && !node.is_backup() && by.is_first(&standing, turns) =>
                 {
-                    turns.set_place((place + 1) % self.nodes.len());
+                    turns.set_place((first + looked + 1) % self.nodes.len());
                     return Survey::Free(node, standing);
                 }
                 Look::Out => {}
@@ -160,8 +159,8 @@ impl Roster {
                     } else {
                         &mut primary
                     };
-                    let is_better =
-                        best.is_none_or(|(_, other)| by(&standing, &other) == Ordering::Less);
+                    let is_better = best
+                        .is_none_or(|(_, other)| by.compare(&standing, &other) == Ordering::Less);
                     if is_better {
                         *best = Some((node, standing));
                     }
@@ -184,7 +183,7 @@ impl Roster {
             };
             return Survey::Free(node, standing);
         }
-        let (any, standing) = match self.best(turns, hints, now, by_turn) {
+        let (any, standing) = match self.best(turns, hints, now, By::Turn) {
             Survey::Free(any, standing) => (any, standing),
             none @ (Survey::AllTried | Survey::Full | Survey::NobodyUp) => return none,
         };
@@ -243,7 +242,7 @@ impl Roster {
         hints: &Hints,
         key: u32,
         now: Option<Instant>,
-    ) -> Option<(&Arc<LiveNode>, Standing)> {
+    ) -> Survey<'_> {
         let free = |place: usize, is_backup: bool| {
             let node = self.nodes.get(place)?;
             if node.is_backup() != is_backup {
@@ -255,15 +254,18 @@ impl Roster {
             }
         };
         let mut near = self.ring.after(key).take(NEAR);
-        if let found @ Some(_) = near.find_map(|place| free(place, false)) {
-            return found;
+        if let Some((node, standing)) = near.find_map(|place| free(place, false)) {
+            return Survey::Free(node, standing);
         }
         // With nobody to find, the search would go round the whole circle for each request.
-        let Survey::Free(any, _) = self.best(turns, hints, now, by_turn) else {
-            return None;
+        let (any, standing) = match self.best(turns, hints, now, By::Turn) {
+            Survey::Free(any, standing) => (any, standing),
+            none @ (Survey::AllTried | Survey::Full | Survey::NobodyUp) => return none,
         };
         let mut all = self.ring.after(key);
-        all.find_map(|place| free(place, any.is_backup()))
+        let next = all.find_map(|place| free(place, any.is_backup()));
+        let (node, standing) = next.unwrap_or((any, standing));
+        Survey::Free(node, standing)
     }
 
     fn look(&self, turns: &Turns, hints: &Hints, node: &LiveNode, now: Option<Instant>) -> Look {
@@ -293,6 +295,27 @@ impl Roster {
             due: turns.due(node.due()),
             weight: node.weight(self.slow_start, now),
         })
+    }
+}
+
+/// By what nodes are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Load,
+    Turn,
+}
+
+impl By {
+    fn compare(self, one: &Standing, other: &Standing) -> Ordering {
+        match self {
+            Self::Load => by_load(one, other),
+            Self::Turn => by_turn(one, other),
+        }
+    }
+
+    /// Whether nobody can come before it: its turn is due now, and by load it is idle.
+    fn is_first(self, one: &Standing, turns: &Turns) -> bool {
+        (self == Self::Turn || one.in_flight == 0) && turns.is_now(one)
     }
 }
 

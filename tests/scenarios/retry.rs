@@ -106,6 +106,27 @@ fn no_more_tries_than_allowed_each_on_another_node() {
 }
 
 #[test]
+fn a_kept_connection_that_ends_is_a_try_as_any_other_at_a_front_door() {
+    let cluster = Cluster::of(&["a", "b", "c"]);
+    let door = quiet(&cluster).opens();
+    for _ in 0..6 {
+        door.get("/schema").is(200);
+    }
+    cluster.forgets();
+    for node in cluster.nodes() {
+        node.next([Way::ClosesWithoutAnswer]);
+    }
+
+    door.get("/schema").fails_with(502, "upstream_unreachable");
+
+    let seen = cluster.nodes().iter().map(|node| node.seen());
+    let indexes: Vec<Vec<usize>> = seen
+        .map(|seen| seen.iter().map(|one| one.index).collect())
+        .collect();
+    assert_eq!(indexes, [[3], [3], [3]]);
+}
+
+#[test]
 fn no_retries_means_one_try() {
     let cluster = Cluster::of(&["a", "b"]);
     cluster.always(&Way::ClosesWithoutAnswer);

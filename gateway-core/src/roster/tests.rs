@@ -9,6 +9,7 @@ use crate::fixture::{pool, slot, start, tried};
 use crate::key;
 use crate::node::Slot;
 use crate::pool::{Asked, Pick, PoolState};
+use crate::roster::MANY;
 use crate::tried::{Hints, Tried};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -376,6 +377,36 @@ proptest! {
         let least = busy.iter().min().copied();
         let slot = at(&state, &Hints::none(), start());
         prop_assert_eq!(slot.map(|slot| slot.node().in_flight() - 1), least);
+    }
+
+    #[test]
+    fn in_a_very_large_pool_one_of_the_least_busy_is_found_and_a_free_one_is_never_missed(
+        busy in prop::collection::vec(0..4u32, 65..200),
+        only in prop::option::of(0..200usize),
+        times in 1..9usize,
+    ) {
+        let named: Vec<String> = (0..busy.len()).map(|at| format!("n{at}")).collect();
+        let names: Vec<&str> = named.iter().map(String::as_str).collect();
+        let mut config = unprobed(&names, Balance::LeastInFlight);
+        config.in_flight = 4;
+        let only = only.map(|only| only % busy.len());
+        let state = PoolState::new(&config, 7, start());
+        let mut held = Vec::new();
+        for ((at, node), count) in state.nodes().iter().enumerate().zip(&busy) {
+            let count = if only.is_some_and(|only| only != at) { 4 } else { *count };
+            held.extend((0..count).filter_map(|_| Slot::take(node, None)));
+        }
+        for _ in 0..times {
+            let before: Vec<u32> = state.nodes().iter().map(|one| one.in_flight()).collect();
+            let Some(slot) = at(&state, &Hints::none(), start()) else {
+                prop_assert!(before.iter().all(|count| *count == 4));
+                break;
+            };
+            let found = slot.node().in_flight() - 1;
+            let no_less = before.iter().filter(|count| **count >= found).count();
+            prop_assert!(no_less >= MANY, "{found} of {before:?}");
+            held.push(slot);
+        }
     }
 
     #[test]
