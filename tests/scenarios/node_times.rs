@@ -1,9 +1,10 @@
 //! Nodes that are not reached in time: what is answered, and by which clock.
 
 use std::net::{SocketAddr, TcpListener};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gateway_tests::certs::Authority;
+use gateway_tests::clock;
 use gateway_tests::gateway::Door;
 use gateway_tests::ports::{Deaf, Reserved};
 use gateway_tests::scratch::Scratch;
@@ -58,7 +59,7 @@ fn a_handshake_with_a_node_has_the_time_of_its_own_setting_and_a_connection_that
             ca.display()
         );
         let door = edge(node, None, &pool);
-        let begin = Instant::now();
+        let begin = clock::now();
         let answer = door.get("/x");
         let took = begin.elapsed();
         assert_eq!(answer.is(504).field("x-gateway-outcome"), Some("not-sent"));
