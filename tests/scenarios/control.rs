@@ -71,8 +71,11 @@ impl Told {
         watching
     }
 
+    /// Whole or not at all: another reload may be reading it.
     fn writes(&self, text: &str) {
-        fs::write(self.door.scratch().path().join("gateway.toml"), text).unwrap();
+        let scratch = self.door.scratch();
+        let new = scratch.file("gateway.toml.new", text);
+        fs::rename(new, scratch.path().join("gateway.toml")).unwrap();
     }
 }
 
