@@ -69,6 +69,8 @@ fn build(root: &Path, folders: &[(String, &str)]) -> Command {
     cargo
         .env("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}"))
         .env("CC_SHELL_ESCAPED_FLAGS", "1")
+        // mimalloc says when it was compiled: it is to say the same at any time.
+        .env("SOURCE_DATE_EPOCH", "0")
         .env("CFLAGS", c.join(" "));
     cargo
 }
