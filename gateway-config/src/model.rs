@@ -73,7 +73,7 @@ pub struct Model {
 /// Bounds of the whole process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Bytes of request bodies held in memory at once, over all connections.
+    /// Bytes of request bodies, and of what compresses answers, held in memory at once, over all connections.
     pub body_memory: u64,
     /// Longest time until a change in the files of certificates and keys is seen.
     pub certificate_poll: Duration,

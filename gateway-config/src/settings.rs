@@ -494,7 +494,7 @@ settings! {
     POOL_SLOW_START = "pools.*.slow_start", time(0, 0, HOUR), "How long a node that returns takes to get its full share.";
 
     LIMITS = "limits", Kind::Table, "Bounds of the whole process.";
-    LIMIT_BODY_MEMORY = "limits.body_memory", bytes(256 * MIB, MIB, 1 << 50), "Request bodies held in memory at once; over it 503.";
+    LIMIT_BODY_MEMORY = "limits.body_memory", bytes(256 * MIB, MIB, 1 << 50), "Request bodies held in memory at once; over it 503. A quarter of it bounds what compresses answers.";
     LIMIT_CERTIFICATE_POLL = "limits.certificate_poll", time(60 * SECOND, SECOND, DAY), "Longest time until a change in the files of certificates and keys is seen.";
     LIMIT_CONNECTIONS = "limits.connections", number(20_000, 1, 10_000_000), "Connections per listener.";
     LIMIT_PER_CLIENT = "limits.connections_per_client", number(1_000, 1, 10_000_000), "Connections per client address and listener; trusted proxies are not counted.";

@@ -1,4 +1,5 @@
-//! Bounds the bytes of request bodies that are held in memory at once, over all connections.
+//! Bounds the bytes of request bodies, and of what compresses answers, that are held in memory at once, over all
+//! connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -18,20 +18,34 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Version};
 use pingora_http::RequestHeader;
 use zstd::zstd_safe::CParameter;
 
+use crate::body_memory::{BodyMemory, Held};
+
 /// Levels at which a gateway can keep up: what more would save costs more than sending it.
 const GZIP_LEVEL: u32 = 5;
-const BROTLI_LEVEL: u32 = 4;
+const BROTLI_LEVEL: u32 = 3;
 const ZSTD_LEVEL: i32 = 3;
-/// The window of brotli and zstd, as a power of two in bytes: 256 KiB, which bounds the memory of an
+/// The window of brotli and zstd, as a power of two in bytes: 128 KiB, which bounds the memory of an
 /// answer, here and at the client (RFC 9659).
-const WINDOW: u32 = 18;
+const WINDOW: u32 = 17;
+/// The tables of zstd, as powers of two in entries: larger ones cost twice the memory for a hundredth of the
+/// answer.
+const ZSTD_HASH: u32 = 15;
+const ZSTD_CHAIN: u32 = 14;
 /// The buffer of brotli, in bytes.
 const BROTLI_BUFFER: usize = 4096;
 /// Fields that hold a digest of the bytes that were coded.
 const DIGESTS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
 
-/// An answer that is being compressed.
-pub(crate) enum Encoder {
+/// The share of `limits.body_memory` that answers may take for being compressed: one in so many.
+const SHARE: u64 = 4;
+
+/// An answer that is being compressed, and the memory that this takes.
+pub(crate) struct Encoder {
+    coder: Coder,
+    _held: Held,
+}
+
+enum Coder {
     /// Brotli, RFC 7932; `None` once it has ended.
     Brotli(Option<Box<brotli::CompressorWriter<Vec<u8>>>>),
     /// gzip, RFC 1952.
@@ -40,25 +54,22 @@ pub(crate) enum Encoder {
     Zstd(Box<zstd::stream::write::Encoder<'static, Vec<u8>>>),
 }
 
+/// Bytes that a coder takes, as measured with incompressible text in pieces of 64 KiB; they do not grow with
+/// the answer.
+fn cost(coding: &str) -> u64 {
+    match coding {
+        "br" => 864 << 10,
+        "zstd" => 656 << 10,
+        _ => 400 << 10,
+    }
+}
+
 impl Encoder {
-    fn of(coding: &str) -> Option<Self> {
-        match coding {
-            "br" => {
-                let made =
-                    brotli::CompressorWriter::new(Vec::new(), BROTLI_BUFFER, BROTLI_LEVEL, WINDOW);
-                Some(Encoder::Brotli(Some(Box::new(made))))
-            }
-            "gzip" => {
-                let level = flate2::Compression::new(GZIP_LEVEL);
-                Some(Encoder::Gzip(Box::new(GzEncoder::new(Vec::new(), level))))
-            }
-            "zstd" => {
-                let mut made = zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL).ok()?;
-                made.set_parameter(CParameter::WindowLog(WINDOW)).ok()?;
-                Some(Encoder::Zstd(Box::new(made)))
-            }
-            _ => None,
-        }
+    /// `None`: there is no room for one more, or no such coding.
+    fn of(coding: &str, mut held: Held) -> Option<Self> {
+        let has_room = held.grow_to(cost(coding));
+        let coder = has_room.then(|| Coder::of(coding)).flatten()?;
+        Some(Encoder { coder, _held: held })
     }
 
     /// What the client gets for a piece of the answer: all of it, so that nothing is held back.
@@ -66,14 +77,42 @@ impl Encoder {
     /// # Errors
     /// What a library says that cannot go on.
     pub(crate) fn push(&mut self, piece: &[u8], ends: bool) -> io::Result<Bytes> {
+        self.coder.push(piece, ends)
+    }
+}
+
+impl Coder {
+    fn of(coding: &str) -> Option<Self> {
+        match coding {
+            "br" => {
+                let made =
+                    brotli::CompressorWriter::new(Vec::new(), BROTLI_BUFFER, BROTLI_LEVEL, WINDOW);
+                Some(Coder::Brotli(Some(Box::new(made))))
+            }
+            "gzip" => {
+                let level = flate2::Compression::new(GZIP_LEVEL);
+                Some(Coder::Gzip(Box::new(GzEncoder::new(Vec::new(), level))))
+            }
+            "zstd" => {
+                let mut made = zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL).ok()?;
+                made.set_parameter(CParameter::WindowLog(WINDOW)).ok()?;
+                made.set_parameter(CParameter::HashLog(ZSTD_HASH)).ok()?;
+                made.set_parameter(CParameter::ChainLog(ZSTD_CHAIN)).ok()?;
+                Some(Coder::Zstd(Box::new(made)))
+            }
+            _ => None,
+        }
+    }
+
+    fn push(&mut self, piece: &[u8], ends: bool) -> io::Result<Bytes> {
         let out = match self {
-            Encoder::Brotli(None) => Vec::new(),
-            Encoder::Brotli(Some(encoder)) => {
+            Coder::Brotli(None) => Vec::new(),
+            Coder::Brotli(Some(encoder)) => {
                 encoder.write_all(piece)?;
                 encoder.flush()?;
                 std::mem::take(encoder.get_mut())
             }
-            Encoder::Gzip(encoder) => {
+            Coder::Gzip(encoder) => {
                 encoder.write_all(piece)?;
                 match ends {
                     true => encoder.try_finish()?,
@@ -81,7 +120,7 @@ impl Encoder {
                 }
                 std::mem::take(encoder.get_mut())
             }
-            Encoder::Zstd(encoder) => {
+            Coder::Zstd(encoder) => {
                 encoder.write_all(piece)?;
                 match ends {
                     true => encoder.do_finish()?,
@@ -91,7 +130,7 @@ impl Encoder {
             }
         };
         match self {
-            Encoder::Brotli(encoder) if ends => {
+            Coder::Brotli(encoder) if ends => {
                 let last = encoder.take().map(|encoder| encoder.into_inner());
                 Ok([out, last.unwrap_or_default()].concat().into())
             }
@@ -100,12 +139,19 @@ impl Encoder {
     }
 }
 
-/// Prepares the fields of an answer that will be compressed; `None`: it goes as it came.
+/// Memory for one more answer that is compressed, out of the `all` that `limits.body_memory` allows.
+pub(crate) fn room(memory: &BodyMemory, all: u64) -> Held {
+    memory.hold(all / SHARE)
+}
+
+/// Prepares the fields of an answer that will be compressed, or of one to a HEAD that would be; `None`: what
+/// comes after them goes as it came. Without room an answer is passed on as it is.
 pub(crate) fn begin(
     how: &Compression,
     request: &RequestHeader,
     status: StatusCode,
     fields: &mut HeaderMap,
+    room: Held,
 ) -> Option<Encoder> {
     if !is_suitable(how, status, fields) {
         return None;
@@ -115,13 +161,17 @@ pub(crate) fn begin(
         confirm(how, request, fields);
         return None;
     }
-    // A HEAD has no body to be compressed, and HTTP/1.0 no way to end one that was.
-    if request.method == Method::HEAD || request.version == Version::HTTP_10 {
+    // HTTP/1.0 has no way to end a body that was compressed.
+    if request.version == Version::HTTP_10 {
         return None;
     }
     let wanted = preferred_codings(&request.headers, &how.codings);
     let coding = wanted.first()?;
-    let encoder = Encoder::of(coding)?;
+    // RFC 9110 §9.3.2: a HEAD is told what a GET would be, and has no body to be compressed.
+    let encoder = match request.method == Method::HEAD {
+        true => None,
+        false => Some(Encoder::of(coding, room)?),
+    };
     fields.insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
     fields.remove(CONTENT_LENGTH);
     // A range of what was not compressed is none of what is.
@@ -131,7 +181,7 @@ pub(crate) fn begin(
         fields.remove(digest);
     }
     weaken(fields);
-    Some(encoder)
+    encoder
 }
 
 /// RFC 9110 §15.4.5: a 304 says what the 200 would have said. What it is of is not known, so its
@@ -288,7 +338,8 @@ mod tests {
                 ("etag", "\"a\""),
                 ("vary", "Origin"),
             ]);
-            let encoder = begin(&how(), &asked(accepts), StatusCode::OK, &mut fields);
+            let room = BodyMemory::default().hold(1 << 20);
+            let encoder = begin(&how(), &asked(accepts), StatusCode::OK, &mut fields, room);
             assert_eq!(fields.get_all(VARY).iter().count(), 2);
             assert_eq!(encoder.is_some(), fields.contains_key(CONTENT_ENCODING));
             assert_eq!(encoder.is_none(), fields.contains_key(CONTENT_LENGTH));
@@ -303,6 +354,46 @@ mod tests {
         assert_eq!(answer("br;q=0, identity"), (String::new(), "\"a\"".into()));
     }
 
+    fn told(method: &str, room: Held) -> (HeaderMap, Option<Encoder>) {
+        let mut fields = fields(&[
+            ("content-type", "text/css"),
+            ("content-length", "200"),
+            ("etag", "\"a\""),
+        ]);
+        let mut request = asked("br");
+        request.set_method(method.parse().unwrap());
+        let encoder = begin(&how(), &request, StatusCode::OK, &mut fields, room);
+        (fields, encoder)
+    }
+
+    #[test]
+    fn a_head_is_told_what_a_get_would_be() {
+        let memory = BodyMemory::default();
+        let (get, encoder) = told("GET", memory.hold(1 << 20));
+        assert!(encoder.is_some());
+        let (head, encoder) = told("HEAD", memory.hold(0));
+        assert!(encoder.is_none());
+        assert_eq!(head, get);
+        assert_eq!(head[CONTENT_ENCODING], "br");
+        assert!(!head.contains_key(CONTENT_LENGTH));
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_goes_as_it_came_until_another_has_ended() {
+        let (memory, all) = (BodyMemory::default(), SHARE * 2 * cost("br"));
+        let mut encoders = Vec::new();
+        for has_room in [true, true, false] {
+            let (fields, encoder) = told("GET", room(&memory, all));
+            assert_eq!(encoder.is_some(), has_room);
+            assert_eq!(fields.contains_key(CONTENT_ENCODING), has_room);
+            assert_eq!(fields.contains_key(CONTENT_LENGTH), !has_room);
+            assert_eq!(fields[VARY], "Accept-Encoding");
+            encoders.extend(encoder);
+        }
+        encoders.pop();
+        assert!(told("GET", room(&memory, all)).1.is_some());
+    }
+
     proptest! {
         #[test]
         fn what_comes_out_is_what_went_in(
@@ -310,7 +401,7 @@ mod tests {
             ends_alone in any::<bool>(),
         ) {
             for coding in ["br", "gzip", "zstd"] {
-                let mut encoder = Encoder::of(coding).unwrap();
+                let mut encoder = Coder::of(coding).unwrap();
                 let mut sent = Vec::new();
                 for (at, piece) in pieces.iter().enumerate() {
                     let is_last = !ends_alone && at + 1 == pieces.len();

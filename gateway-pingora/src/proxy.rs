@@ -165,7 +165,7 @@ impl ProxyHttp for Door {
         response: &mut ResponseHeader,
         ctx: &mut Ctx,
     ) -> Result<()> {
-        step::answer::head(session, response, ctx)
+        step::answer::head(&self.shared, session, response, ctx)
     }
 
     fn response_body_filter(

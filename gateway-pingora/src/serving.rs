@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) serving: ArcSwap<Serving>,
     /// Descriptors held by clients.
     pub(crate) descriptors: Descriptors,
-    /// Bytes of request bodies held in memory.
+    /// Bytes of request bodies, and of what compresses answers, held in memory.
     pub(crate) body_memory: BodyMemory,
     /// Where access lines go.
     pub(crate) access_log: AccessLog,

@@ -16,6 +16,7 @@ mod certificates;
 mod clients;
 mod clock;
 mod closing;
+mod compression;
 mod connections;
 mod control;
 mod cuts;

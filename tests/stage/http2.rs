@@ -33,6 +33,12 @@ pub struct Stream {
     answer: ResponseFuture,
 }
 
+/// An answer whose head has come and whose body is left where it is.
+pub struct Begun {
+    parts: http::response::Parts,
+    body: h2::RecvStream,
+}
+
 /// A body under way.
 pub struct Upload {
     body: h2::SendStream<Bytes>,
@@ -191,13 +197,31 @@ impl Http2 {
         self.hears(stream)
     }
 
-    /// Waits for the answer of a stream.
+    /// Waits for the whole answer.
     ///
     /// # Errors
     /// The stream or the connection was reset.
     pub fn hears(&self, stream: Stream) -> Result<Answer, h2::Error> {
+        let begun = self.hears_head(stream)?;
+        self.hears_rest(begun)
+    }
+
+    /// Waits for the head of an answer and takes no more of its body than the first window lets come.
+    ///
+    /// # Errors
+    /// The stream or the connection was reset.
+    pub fn hears_head(&self, stream: Stream) -> Result<Begun, h2::Error> {
+        let (parts, body) = self.runtime.block_on(stream.answer)?.into_parts();
+        Ok(Begun { parts, body })
+    }
+
+    /// Waits for the body of an answer.
+    ///
+    /// # Errors
+    /// The stream or the connection was reset.
+    pub fn hears_rest(&self, begun: Begun) -> Result<Answer, h2::Error> {
+        let Begun { parts, mut body } = begun;
         self.runtime.block_on(async {
-            let (parts, mut body) = stream.answer.await?.into_parts();
             let mut bytes = Vec::new();
             while let Some(piece) = body.data().await {
                 let piece = piece?;

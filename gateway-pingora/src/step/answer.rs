@@ -17,12 +17,14 @@ use crate::ctx::Ctx;
 use crate::fields::{accepts_html, answer_head, carried, is_about_the_client};
 use crate::ids::REQUEST_ID;
 use crate::made::Made;
+use crate::serving::Shared;
 
 /// Reduces a node's head to what may cross, and adds what is ours.
 ///
 /// # Errors
 /// Only when a value we made is no field value, which is a fault of ours.
 pub(crate) fn head(
+    shared: &Shared,
     session: &mut Session,
     response: &mut ResponseHeader,
     ctx: &mut Ctx,
@@ -54,8 +56,11 @@ pub(crate) fn head(
         set_framing(session, response, &mut fields);
         let how = admitted.site.site.compression.as_ref();
         let request = session.req_header();
-        let encoder =
-            how.and_then(|how| compress::begin(how, request, response.status, &mut fields));
+        let encoder = how.and_then(|how| {
+            let all = shared.serving.load().snapshot.model().limits.body_memory;
+            let room = compress::room(&shared.body_memory, all);
+            compress::begin(how, request, response.status, &mut fields, room)
+        });
         if encoder.is_some() && !session.is_http2() {
             fields.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
         }
@@ -119,6 +124,9 @@ pub(crate) fn body(
         let out = encoder.push(body.as_deref().unwrap_or_default(), ends);
         let out = out.or_err(ErrorType::InternalError, "compressing an answer")?;
         *body = Some(out).filter(|out| !out.is_empty());
+        if ends {
+            ctx.encoder = None;
+        }
     }
     if let Some(admitted) = &ctx.admitted {
         admitted.watch.moved();
