@@ -15,7 +15,13 @@ use crate::client::Client;
 /// Parts of the table, each under a lock of its own.
 const SHARDS: usize = 16;
 
-/// How many connections each client has. Shared by all who accept for a listener.
+/// What one client may hold of so many places that all share: a quarter, and one at least.
+#[must_use]
+pub fn share(places: u32) -> u32 {
+    (places / 4).max(1)
+}
+
+/// How many connections, or whatever else is counted, each client has. Shared by all who accept for a listener.
 #[derive(Debug, Default)]
 pub struct Crowd {
     keys: RandomState,
@@ -72,6 +78,10 @@ impl Drop for Member {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn address(text: &str) -> IpAddr {
@@ -88,6 +98,32 @@ mod tests {
         assert!(crowd.join(address("192.0.2.2"), 2).is_some());
         drop(held);
         assert!(crowd.join(one, 2).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn whoever_comes_and_goes_nobody_has_more_than_a_share_and_all_is_given_back(
+            places in 0_u32..40,
+            steps in proptest::collection::vec((0_u32..4, any::<bool>()), 0..200),
+        ) {
+            let (crowd, most) = (Arc::new(Crowd::default()), share(places));
+            prop_assert!(most == 1 || most * 4 <= places);
+            let mut held: BTreeMap<u32, Vec<Member>> = BTreeMap::new();
+            for (who, comes) in steps {
+                let own = held.entry(who).or_default();
+                match comes {
+                    true => {
+                        let had = own.len();
+                        own.extend(crowd.join(IpAddr::V4(who.into()), most));
+                        prop_assert_eq!(own.len(), (had + 1).min(most as usize));
+                    }
+                    false => drop(own.pop()),
+                }
+            }
+            drop(held);
+            let left = crowd.shards.iter().map(|shard| shard.lock().unwrap().len());
+            prop_assert_eq!(left.sum::<usize>(), 0);
+        }
     }
 
     #[test]

@@ -6,8 +6,8 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
-use gateway_config::model::Listener;
 use gateway_core::crowd::Member;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -17,7 +17,7 @@ use crate::client::{Client, Held};
 use crate::counts::Handshake;
 use crate::drain::{Drain, Leave};
 use crate::gate::proxy_header::{NoHeader, ProxyHeader};
-use crate::listening::{Counted, Listening};
+use crate::listening::{Listening, NoPlace, Shaking};
 use crate::shown::Shown;
 use crate::stream::Conn;
 use crate::worker::Worker;
@@ -51,7 +51,7 @@ pub(crate) async fn serve(arrival: Arrival, worker: Arc<Worker>) {
     } = arrival;
     let _ = stream.set_nodelay(true);
     let listener = Arc::clone(&listening.settings());
-    let Some(peer) = client_of(&mut stream, peer, &listener, &listening).await else {
+    let Some(peer) = client_of(&mut stream, peer, &listening, &drain).await else {
         return;
     };
     if !listener.trusted_proxies.contains(peer.ip()) {
@@ -69,7 +69,7 @@ pub(crate) async fn serve(arrival: Arrival, worker: Arc<Worker>) {
     };
     let own = Arc::new(Drain::new());
     let client = Arc::new(Client::new(listening, Arc::clone(&own), peer, held));
-    let Some(conn) = shake_hands(stream, shown, &client, &worker).await else {
+    let Some(conn) = shake_hands(stream, shown, &client, &drain, &worker).await else {
         return;
     };
     let ends = ends_with(Arc::clone(&client), drain, turned, Arc::clone(&worker));
@@ -112,22 +112,47 @@ async fn ends_with(
 async fn client_of(
     stream: &mut TcpStream,
     peer: SocketAddr,
-    listener: &Listener,
     listening: &Listening,
+    drain: &Drain,
 ) -> Option<SocketAddr> {
+    let listener = Arc::clone(&listening.settings());
     let from = listener.proxy_protocol_from.as_ref();
     if !from.is_some_and(|networks| networks.contains(peer.ip())) {
         return Some(peer);
     }
     let mut header = ProxyHeader::default();
-    let read = tokio::time::timeout(listener.head.timeout, read(stream, &mut header));
-    match read.await {
+    let until = clock::now() + listener.head.timeout;
+    let read = async {
+        match begins(stream, until, drain).await {
+            true => read(stream, &mut header).await,
+            false => Err(Unread::None),
+        }
+    };
+    match tokio::time::timeout_at(until.into(), read).await {
         Ok(Ok(client)) => Some(client.unwrap_or(peer)),
         // Who only looks whether somebody listens leaves without a word.
         Ok(Err(Unread::Left)) if header.is_empty() => None,
         Ok(Err(Unread::Left | Unread::None)) | Err(_) => {
             listening.counts.refused.proxy_header.one();
             None
+        }
+    }
+}
+
+/// Waits for the first byte, or the end: false when neither came before `until`, or before who is idle
+/// is to leave.
+async fn begins(stream: &TcpStream, until: Instant, drain: &Drain) -> bool {
+    let begun = clock::now();
+    let mut told = drain.watch();
+    let mut first = [0];
+    loop {
+        told.borrow_and_update();
+        let listens = drain.listens_until(begun, until);
+        tokio::select! {
+            biased;
+            _ = stream.peek(&mut first) => return true,
+            _ = told.changed() => {}
+            () = tokio::time::sleep_until(listens.into()) => return false,
         }
     }
 }
@@ -175,22 +200,24 @@ fn join(listening: &Listening, peer: SocketAddr, worker: &Worker) -> Option<Memb
     member
 }
 
-/// Does the handshake, in time and among a bounded number.
+/// Does the handshake, in time and, once it has begun, among a bounded number.
 async fn shake_hands(
     stream: TcpStream,
     shown: Arc<Shown>,
     client: &Arc<Client>,
+    drain: &Drain,
     worker: &Worker,
 ) -> Option<Conn> {
     let listening = &client.listening;
-    let Some(_under_way) = begin(listening, worker) else {
-        listening.counts.refused.handshakes.one();
-        listening.cannot_accept("as many handshakes as may be are under way");
-        return None;
+    let until = clock::now() + listening.settings().handshake;
+    let came_to = match begins(&stream, until, drain).await {
+        true => {
+            let _under_way = begin(client, worker)?;
+            let handshake = Box::pin(handshake::shake_hands(stream, &shown));
+            tokio::time::timeout_at(until.into(), handshake).await.ok()
+        }
+        false => None,
     };
-    let limit = listening.settings().handshake;
-    let handshake = Box::pin(handshake::shake_hands(stream, &shown));
-    let came_to = tokio::time::timeout(limit, handshake).await;
     let came_to = came_to.unwrap_or(Err(Handshake::Slow));
     let counts = &listening.counts.handshakes;
     counts.count(came_to.as_ref().err().copied().unwrap_or(Handshake::Done));
@@ -199,7 +226,29 @@ async fn shake_hands(
     Some(Conn::tls(stream, Arc::clone(client)))
 }
 
-fn begin(listening: &Arc<Listening>, worker: &Worker) -> Option<Counted> {
-    let serving = worker.shared.serving.load();
-    listening.begin_handshake(serving.snapshot.model().limits.handshakes)
+fn begin(client: &Client, worker: &Worker) -> Option<Shaking> {
+    let listening = &client.listening;
+    let most = worker
+        .shared
+        .serving
+        .load()
+        .snapshot
+        .model()
+        .limits
+        .handshakes;
+    let place = listening.begin_handshake(client.peer.ip(), most);
+    let (count, why) = match place {
+        Ok(place) => return Some(place),
+        Err(NoPlace::Client) => (
+            &listening.counts.refused.client,
+            "a client has as many handshakes under way as one may",
+        ),
+        Err(NoPlace::Full) => (
+            &listening.counts.refused.handshakes,
+            "as many handshakes as may be are under way",
+        ),
+    };
+    count.one();
+    listening.cannot_accept(why);
+    None
 }

@@ -23,7 +23,7 @@ use crate::access::AccessLine;
 use crate::client::Client;
 use crate::clock;
 use crate::counts::Ended;
-use crate::drain::Drain;
+use crate::drain::{Drain, LAST_LISTEN};
 use crate::fields::answer_head;
 use crate::http2;
 use crate::ids::REQUEST_ID;
@@ -31,9 +31,6 @@ use crate::made::Made;
 use crate::serving::Sites;
 use crate::stream::{Conn, HeadRefusal};
 use crate::worker::Worker;
-
-/// How long an idle connection is listened to at least, for bytes that are on their way.
-const LAST_LISTEN: Duration = Duration::from_millis(100);
 
 /// Serves one connection to its end.
 pub(crate) async fn serve(mut conn: Box<Conn>, client: Arc<Client>, worker: Arc<Worker>) {
@@ -86,11 +83,8 @@ async fn wait(
 ) -> bool {
     let begun = clock::now();
     loop {
-        let until = drain.leave().map_or(begun + patience, |leave| {
-            let listens = leave.idle_until.max(begun + LAST_LISTEN);
-            listens.min(begun + patience)
-        });
         told.borrow_and_update();
+        let until = drain.listens_until(begun, begun + patience);
         tokio::select! {
             biased;
             begins = poll_fn(|cx| conn.poll_begins(cx, until)) => return begins,

@@ -4,9 +4,12 @@
 //! Source: RUNTIME §1; adr/0035.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
+
+/// How long an idle connection is listened to at least, for bytes that are on their way.
+pub(crate) const LAST_LISTEN: Duration = Duration::from_millis(100);
 
 /// When connections that are to end have to have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +72,13 @@ impl Drain {
     /// By when, if they are to end.
     pub(crate) fn leave(&self) -> Option<Leave> {
         *self.leave.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Until when who has been idle since `begun`, and may be until `until`, is listened to.
+    pub(crate) fn listens_until(&self, begun: Instant, until: Instant) -> Instant {
+        self.leave().map_or(until, |leave| {
+            leave.idle_until.max(begun + LAST_LISTEN).min(until)
+        })
     }
 }
 

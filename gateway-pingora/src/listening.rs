@@ -1,12 +1,13 @@
 //! A listener as it runs: its settings, its certificate, and how many are connected. Lives as long as
 //! the listener is served, over any number of snapshots.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use gateway_config::model::{Listener, Name};
-use gateway_core::crowd::Crowd;
+use gateway_core::crowd::{self, Crowd, Member};
 use tokio::sync::watch;
 
 use crate::clock;
@@ -28,6 +29,8 @@ pub(crate) struct Listening {
     pub(crate) crowd: Arc<Crowd>,
     connections: AtomicU32,
     handshakes: AtomicU32,
+    /// How many handshakes each client has under way.
+    shaking: Arc<Crowd>,
     in_flight: AtomicU32,
     /// When it was last said that connections are not taken, in milliseconds; 0 is never.
     said: AtomicU64,
@@ -37,6 +40,21 @@ pub(crate) struct Listening {
 pub(crate) struct Counted {
     listening: Arc<Listening>,
     counter: fn(&Listening) -> &AtomicU32,
+}
+
+/// A place among the handshakes under way; given back when dropped.
+pub(crate) struct Shaking {
+    _counted: Counted,
+    _member: Option<Member>,
+}
+
+/// Why there is no place for one more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPlace {
+    /// The client has its share.
+    Client,
+    /// All are taken.
+    Full,
 }
 
 impl Listening {
@@ -51,6 +69,7 @@ impl Listening {
             crowd: Arc::default(),
             connections: AtomicU32::new(0),
             handshakes: AtomicU32::new(0),
+            shaking: Arc::default(),
             in_flight: AtomicU32::new(0),
             said: AtomicU64::new(0),
         }
@@ -112,9 +131,28 @@ impl Listening {
         self.count(|listening| &listening.connections, most)
     }
 
-    /// Counts a handshake under way, unless there are `most`.
-    pub(crate) fn begin_handshake(self: &Arc<Self>, most: u32) -> Option<Counted> {
-        self.count(|listening| &listening.handshakes, most)
+    /// Counts a handshake under way, of which there may be `most`, and of one client a share of that;
+    /// who is trusted to speak for many has no share.
+    ///
+    /// # Errors
+    /// There are as many as may be.
+    pub(crate) fn begin_handshake(
+        self: &Arc<Self>,
+        client: IpAddr,
+        most: u32,
+    ) -> Result<Shaking, NoPlace> {
+        let member = match self.settings().trusted_proxies.contains(client) {
+            true => None,
+            false => {
+                let member = self.shaking.join(client, crowd::share(most));
+                Some(member.ok_or(NoPlace::Client)?)
+            }
+        };
+        let counted = self.count(|listening| &listening.handshakes, most);
+        Ok(Shaking {
+            _counted: counted.ok_or(NoPlace::Full)?,
+            _member: member,
+        })
     }
 
     /// Counts a request in flight, unless there are `most`.

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use gateway_tests::certs::Authority;
-use gateway_tests::client::{Answer, Conversation};
+use gateway_tests::client::{Answer, Conversation, connect_from};
 use gateway_tests::frames::Frames;
 use gateway_tests::gateway::{Door, Metrics, Plan};
 use gateway_tests::message::Request;
@@ -95,13 +95,18 @@ fn a_listener_has_as_many_connections_and_handshakes_as_may_be() {
     };
     let held = served(1);
 
-    // Says nothing: its handshake is under way.
-    let silent = Conversation::open(edge);
+    // Says one byte: its handshake is under way.
+    let mut begun = Conversation::open(edge);
+    begun.says([22]);
     wait::until("a handshake refused", wait::SOON, || {
-        Conversation::open(edge).is_closed_within(Duration::from_secs(1))
+        let mut next = Conversation::open(edge);
+        next.says([22]).is_closed_within(Duration::from_secs(1))
     });
-    assert!(refused(&door, "handshakes") >= 1);
-    drop(silent);
+    assert!(refused(&door, "client") >= 1);
+    let mut other = Conversation::on(connect_from("127.0.0.9", edge));
+    assert!(other.says([22]).is_closed_within(wait::SOON));
+    assert_eq!(refused(&door, "handshakes"), 1);
+    drop(begun);
     let more = wait::value("its place free", wait::SOON, || {
         let mut client = Conversation::tries_tls(edge, &trust, "door.test").ok()?;
         client.sends(&Request::get("/schema"));

@@ -29,6 +29,7 @@ mod foreign;
 mod general;
 mod generations;
 mod group;
+mod handshakes;
 mod health;
 mod hostile;
 mod http2;

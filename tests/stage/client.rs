@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use rustls::{ClientConnection, StreamOwned};
 
+use socket2::{Domain, Socket, Type};
+
 use crate::certs::Trust;
 use crate::inbox::{Inbox, broken, latin};
 use crate::message::{Head, Request};
@@ -122,6 +124,12 @@ impl Conversation {
         Ok(Self::over(Wire::TlsClient(Box::new(
             trust.client(name, socket),
         ))))
+    }
+
+    /// Goes on, in clear text, on a connection that is there already.
+    #[must_use]
+    pub fn on(socket: TcpStream) -> Self {
+        Self::over(Wire::Clear(socket))
     }
 
     pub(crate) fn over_tls(stream: StreamOwned<ClientConnection, TcpStream>) -> Self {
@@ -311,6 +319,18 @@ impl Conversation {
 #[must_use]
 pub fn ask(addr: SocketAddr, request: &Request) -> Answer {
     Conversation::open(addr).asks(request)
+}
+
+/// Connects from this address of this machine.
+#[track_caller]
+#[must_use]
+pub fn connect_from(client: &str, addr: SocketAddr) -> TcpStream {
+    let client = format!("{client}:0").parse::<SocketAddr>();
+    let client = client.expect("an address");
+    let socket = Socket::new(Domain::for_address(client), Type::STREAM, None).expect("a socket");
+    socket.bind(&client.into()).expect("an address of ours");
+    socket.connect(&addr.into()).expect("a connection");
+    socket.into()
 }
 
 fn connect(addr: SocketAddr) -> TcpStream {

@@ -83,11 +83,28 @@ impl Hello {
     /// # Errors
     /// What it came to instead, in the library's words.
     pub fn shakes(&self, addr: SocketAddr) -> io::Result<Shaken> {
-        let mut socket = TcpStream::connect(addr)?;
+        self.shakes_over(TcpStream::connect(addr)?, || {})
+    }
+
+    /// Does the handshake on this connection, and something else in the middle of the hello.
+    ///
+    /// # Errors
+    /// What it came to instead, in the library's words.
+    pub fn shakes_over(
+        &self,
+        mut socket: TcpStream,
+        meanwhile: impl FnOnce(),
+    ) -> io::Result<Shaken> {
         socket.set_read_timeout(Some(PATIENCE))?;
         let name = Trust::name(&self.name);
         let mut conn =
             ClientConnection::new(Arc::clone(&self.config), name).map_err(io::Error::other)?;
+        let mut hello = Vec::new();
+        conn.write_tls(&mut hello)?;
+        let (begin, rest) = hello.split_at(hello.len() / 2);
+        socket.write_all(begin)?;
+        meanwhile();
+        socket.write_all(rest)?;
         while conn.is_handshaking() {
             conn.complete_io(&mut socket)?;
         }
