@@ -2,14 +2,13 @@
 //! line of his own.
 //!
 //! What a line says is left to the steps, where lines end up to the process. Lines are ASCII, and no
-//! longer than what is cut here allows. Never blocks: a queue that is full drops lines and counts them.
+//! longer than what is cut here allows. Never blocks: a queue that is full drops lines.
 //!
 //! Source: GATEWAY §10; adr/0039.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use gateway_config::model::{LogFormat, Logs};
@@ -93,8 +92,6 @@ pub(crate) struct AccessLine<'a> {
 /// Where access lines go, and how they are written; a reload may change both.
 pub(crate) struct AccessLog {
     to: ArcSwap<Target>,
-    /// Lines dropped by those who took them before.
-    dropped: AtomicU64,
 }
 
 struct Target {
@@ -109,7 +106,6 @@ impl AccessLog {
         let logs = logs.clone();
         AccessLog {
             to: ArcSwap::from_pointee(Target { writer, logs }),
-            dropped: AtomicU64::new(0),
         }
     }
 
@@ -133,9 +129,8 @@ impl AccessLog {
     /// Lines are written like that from here on, and to `writer` if one is given. When it returns
     /// nobody is writing to where they went before, so that this can be closed.
     pub(crate) fn turn_to(&self, writer: Option<Option<NonBlocking>>, logs: &Logs) {
-        let is_elsewhere = writer.is_some();
         let now = self.to.load();
-        if !is_elsewhere && now.logs == *logs {
+        if writer.is_none() && now.logs == *logs {
             return;
         }
         let writer = writer.unwrap_or_else(|| now.writer.clone());
@@ -145,21 +140,6 @@ impl AccessLog {
         while Arc::get_mut(&mut before).is_none() {
             std::thread::yield_now();
         }
-        if is_elsewhere {
-            self.dropped.fetch_add(before.dropped(), Ordering::Relaxed);
-        }
-    }
-
-    /// Lines that were dropped because nobody took them in time.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed) + self.to.load().dropped()
-    }
-}
-
-impl Target {
-    fn dropped(&self) -> u64 {
-        let counter = self.writer.as_ref().map(NonBlocking::error_counter);
-        counter.map_or(0, |counter| counter.dropped_lines() as u64)
     }
 }
 

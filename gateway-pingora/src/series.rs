@@ -284,7 +284,4 @@ pub(crate) fn process(out: &mut Exposition, shared: &Shared, plane: &DataPlane) 
     out.sample(&[], plane.draining.len());
     out.family("gateway_workers", Gauge, "Workers that serve.");
     out.sample(&[], plane.workers);
-    let words = "Lines of the access log that were dropped.";
-    out.family("gateway_access_lines_dropped_total", Counter, words);
-    out.sample(&[], shared.access_log.dropped());
 }

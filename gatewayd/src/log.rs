@@ -1,6 +1,6 @@
 //! The log: JSON lines on the standard error, written by somebody who may wait for its reader.
 
-use std::io::{self, Write};
+use std::io;
 
 use gateway_config::model::LogLevel;
 use tracing::level_filters::LevelFilter;
@@ -10,6 +10,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::reload::{Handle, Layer};
 use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::lines::{Lines, Losses, Sink};
 
 /// Lines that may wait to be written; beyond it they are dropped, never waited for.
 const WAITING_LINES: usize = 8_192;
@@ -22,11 +24,13 @@ const OURS: [&str; 3] = ["gateway_core", "gateway_pingora", "gatewayd"];
 pub(crate) struct Log {
     level: Handle<Targets, Registry>,
     dropped: ErrorCounter,
+    losses: Losses,
 }
 
 /// Starts the log; what was logged has been written once the guard is dropped.
 pub(crate) fn start() -> (WorkerGuard, Log) {
-    let (writer, guard) = non_blocking(io::stderr());
+    let losses = Losses::default();
+    let (writer, guard) = non_blocking(io::stderr(), losses.clone());
     let (filter, level) = Layer::new(targets(LogLevel::Info));
     let dropped = writer.error_counter();
     let lines = tracing_subscriber::fmt::layer().json().with_writer(writer);
@@ -35,7 +39,12 @@ pub(crate) fn start() -> (WorkerGuard, Log) {
         .with(filter)
         .with(lines)
         .try_init();
-    (guard, Log { level, dropped })
+    let log = Log {
+        level,
+        dropped,
+        losses,
+    };
+    (guard, log)
 }
 
 impl Log {
@@ -45,9 +54,9 @@ impl Log {
         let _ = self.level.reload(targets(level));
     }
 
-    /// Lines that nobody could take.
+    /// Lines that nobody took in time, or at all.
     pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.dropped_lines() as u64
+        self.dropped.dropped_lines() as u64 + self.losses.lines()
     }
 }
 
@@ -64,9 +73,12 @@ fn targets(level: LogLevel) -> Targets {
 }
 
 /// A writer that never blocks: beyond the lines that may wait, lines are dropped.
-pub(crate) fn non_blocking(to: impl Write + Send + 'static) -> (NonBlocking, WorkerGuard) {
+pub(crate) fn non_blocking(
+    to: impl Sink + Send + 'static,
+    losses: Losses,
+) -> (NonBlocking, WorkerGuard) {
     NonBlockingBuilder::default()
         .buffered_lines_limit(WAITING_LINES)
         .lossy(true)
-        .finish(to)
+        .finish(Lines::new(to, losses))
 }

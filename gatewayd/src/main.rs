@@ -16,6 +16,7 @@ mod command;
 mod control;
 mod entries;
 mod exit;
+mod lines;
 mod log;
 mod origin;
 mod pages;

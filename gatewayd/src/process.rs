@@ -26,7 +26,8 @@ use crate::state::{Found, StateDir};
 use crate::systemd::{self, Supervisor};
 use crate::{cli, clock, log, render};
 
-/// From one look at the state directory to the next; and whether it is time to look at certificates.
+/// From one look at the state directory, and at the access log, to the next; and whether it is time to
+/// look at certificates.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long the end waits for a change that is being refused.
 const LAST_WORD: Duration = Duration::from_secs(1);
@@ -215,7 +216,7 @@ async fn run(
     );
     tokio::spawn(hangs_up);
     look_after_state(reload);
-    look_at_certificates(reload);
+    look_at_files(reload);
     loop {
         tokio::select! {
             told = signals.next() => match told {
@@ -289,13 +290,14 @@ fn look_after_state(reload: &Arc<Reload>) {
     }
 }
 
-/// Looks at the files of certificates as often as the configuration wants it, on a thread of its own for
-/// the same reason.
-fn look_at_certificates(reload: &Arc<Reload>) {
+/// Looks at the access log, and at the files of certificates as often as the configuration wants it, on a
+/// thread of its own for the same reason.
+fn look_at_files(reload: &Arc<Reload>) {
     let it = Arc::downgrade(reload);
     let looks = move || {
         let mut looked: Option<Instant> = None;
         while let Some(reload) = it.upgrade() {
+            reload.looks_after_access_log();
             let every = reload.snapshot().model().limits.certificate_poll;
             let now = clock::now();
             if looked.is_none_or(|looked| now.saturating_duration_since(looked) >= every) {
@@ -306,9 +308,9 @@ fn look_at_certificates(reload: &Arc<Reload>) {
             thread::sleep(LOOK);
         }
     };
-    let thread = thread::Builder::new().name("certificates".into());
+    let thread = thread::Builder::new().name("files".into());
     if let Err(why) = thread.spawn(looks) {
-        tracing::error!(%why, "nobody looks at certificates again");
+        tracing::error!(%why, "nobody looks at the access log and at certificates again");
     }
 }
 

@@ -93,7 +93,7 @@ impl Reload {
         self: &Arc<Self>,
         generation: Generation,
     ) -> Result<Change, Refused> {
-        self.in_turn(move |this, turn| {
+        self.in_turn(Self::refused, move |this, turn| {
             let said = turn.owner.says();
             let is_rollback = false;
             this.serve(
@@ -118,7 +118,7 @@ impl Reload {
         documents: Vec<Document>,
         expected: String,
     ) -> Result<Change, Refused> {
-        self.in_turn(move |this, turn| {
+        self.in_turn(Self::refused, move |this, turn| {
             if !this.who.takes_apply() {
                 return Err(Refused::Owned(this.who.to_string()));
             }
@@ -150,7 +150,7 @@ impl Reload {
     /// # Errors
     /// [`Refused`].
     pub(crate) async fn rollback(self: &Arc<Self>, number: Option<u64>) -> Result<Change, Refused> {
-        self.in_turn(move |this, turn| {
+        self.in_turn(Self::refused, move |this, turn| {
             let active = this.status().active.number;
             let kept = this.kept()?;
             let is_it = |one: &&Kept| match number {
@@ -184,7 +184,7 @@ impl Reload {
             fits.and_then(NonZeroU16::new)
                 .ok_or(Refused::Workers(count))
         });
-        self.in_turn(move |this, _| {
+        self.in_turn(Self::not_overruled, move |this, _| {
             let wanted = wanted.transpose()?;
             this.overrule(
                 |overrides| overrides.workers = wanted.map(NonZeroU16::get),
@@ -204,7 +204,7 @@ impl Reload {
         node: String,
         is_drained: bool,
     ) -> Result<(), Refused> {
-        self.in_turn(move |this, _| {
+        self.in_turn(Self::not_overruled, move |this, _| {
             this.overrule(
                 |overrides| {
                     let named = (pool.clone(), node.clone());
@@ -260,9 +260,10 @@ impl Reload {
     }
 
     /// Does something that changes what is served, when everybody before is done. It goes on to its
-    /// end when whoever asked has gone.
+    /// end when whoever asked has gone; a refusal is said all the same.
     async fn in_turn<T: Send + 'static>(
         self: &Arc<Self>,
+        says: fn(&Self, &Refused),
         act: impl FnOnce(&Self, &mut Turn) -> Result<T, Refused> + Send + 'static,
     ) -> Result<T, Refused> {
         let waited = tokio::time::timeout(PATIENCE, Arc::clone(&self.turn).lock_owned()).await;
@@ -273,7 +274,7 @@ impl Reload {
                 Ok(mut turn) => act(&this, &mut turn),
                 Err(_) => Err(Refused::Busy(PATIENCE)),
             };
-            done.inspect_err(|refused| this.refused(refused))
+            done.inspect_err(|refused| says(&this, refused))
         });
         acted
             .await
@@ -405,6 +406,12 @@ impl Reload {
         let (snapshot, why) = (active.hash(), refusal.message.as_str());
         tracing::error!(snapshot, why, "reload: refused");
         let _ = self.events.send(Event::Refused(refusal));
+    }
+
+    /// What is served is as it was said, so this is no refused change; whoever asked is told.
+    fn not_overruled(&self, refused: &Refused) {
+        let why = refused.to_string();
+        tracing::warn!(why, "overrides: refused");
     }
 
     fn say(&self, change: &Change) {

@@ -181,10 +181,10 @@ fn the_file_of_before_is_closed_and_the_one_of_now_is_opened_anew_when_asked() {
 
     fs::rename(house.path("two.log"), house.path("two.log.1")).unwrap();
     house.door.signal(Signal::SIGUSR1);
-    wait::until("the file made anew", wait::SOON, || {
-        house.asks();
+    wait::until("the file made anew without a line", wait::SOON, || {
         house.path("two.log").exists()
     });
+    assert_eq!(open("two.log.1"), 0);
     let id = house.asks();
     wait::until("the line in it", wait::SOON, || {
         house.counts(&["two.log"]).contains_key(&id)

@@ -209,6 +209,11 @@ fn what_does_not_exist_or_makes_no_sense_is_refused() {
     );
     says(&told.tells(&["drain", "z/a"]), 2, "there is no pool `z`");
     says(&told.tells(&["drain", "a"]), 2, "POOL/NODE");
+    // What is served is as it was said: no change was refused.
+    let said = told.door.log().saying("overrides: refused");
+    assert!(said.iter().any(|one| one.text("why").contains("`z`")));
+    assert_eq!(told.door.log().saying("reload: refused").len(), 0);
+    assert_eq!(told.status()["last_error"], Value::Null);
     for count in ["0", "257", "x"] {
         says(&told.tells(&["workers", count]), 2, "1 to 256");
     }

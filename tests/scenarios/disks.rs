@@ -174,3 +174,39 @@ fn what_was_served_last_is_served_again_from_one_that_is_read_only() {
     assert_eq!(said.status.code(), Some(0), "{}", said.stderr);
     assert!(house.degraded().contains("Read-only file system"));
 }
+
+/// Case 41: a line that finds no room leaves nothing of itself.
+#[test]
+#[ignore = "wants a disk to be mounted: run by `cargo xtask test`"]
+fn one_that_is_full_loses_whole_lines_of_the_access_log() {
+    let cluster = Cluster::of(&["a"]);
+    let text = text(&cluster);
+    let plan = Plan::configured(&format!("{text}[logs]\naccess = \"./logs/one.log\"\n"));
+    let disk = Disk::at(&plan.path("logs"), 8_192);
+    let door = plan.with_disk(&disk).opens();
+    wait::until("a node in rotation", wait::SOON, || {
+        door.get("/schema").status == 200
+    });
+    let log = door.scratch().path().join("logs/one.log");
+    let log = format!("/proc/{}/root{}", door.pid(), log.display());
+    let asks_until = |said: &str| {
+        wait::until(said, wait::SOON, || {
+            door.get("/schema").is(200);
+            !door.log().saying(said).is_empty()
+        });
+    };
+
+    disk.is_filled(door.pid());
+    asks_until("access lines are lost");
+    let whole = fs::read_to_string(&log).unwrap();
+    assert!(whole.ends_with("}\n"), "{whole}");
+    disk.is_emptied(door.pid());
+    asks_until("access lines are written again");
+
+    let all = fs::read_to_string(&log).unwrap();
+    assert!(all.len() > whole.len());
+    for line in all.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert!(line["id"].is_string(), "{line}");
+    }
+}

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use gateway_tests::certs::Authority;
 use gateway_tests::client::Conversation;
 use gateway_tests::gateway::{Door, Metrics, Plan};
+use gateway_tests::log::Entry;
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Reply, Way};
 use gateway_tests::scratch::set_mode;
@@ -196,6 +197,48 @@ fn lines_that_nobody_takes_are_dropped_and_counted() {
         scrape(admin).number(dropped) > 0.0
     });
     drop(unread);
+}
+
+/// A disk that takes nothing and a pipe whose reader has gone are said once, until they take lines again.
+#[test]
+fn lines_that_cannot_be_written_are_counted_and_said_once() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let logs = "[logs]\naccess = \"./pipe\"\n";
+    let plan = Plan::configured(&format!("{}{logs}", text(&cluster)));
+    let pipe = plan.path("pipe");
+    mkfifo(&pipe, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    let reads = || File::options().read(true).write(true).open(&pipe).unwrap();
+    let reader = reads();
+    let (door, admin) = opens_with(&cluster, plan);
+    drop(reader);
+    loses_each_of_them(&door, admin, "pipe");
+
+    let reader = reads();
+    door.connect().asks(&shop("/gone")).is(410);
+    door.log()
+        .waits_for("access lines are written again", |_| true);
+    comes_to(admin, "gateway_degraded", 0.0);
+    drop(reader);
+    let full = format!("{}[logs]\naccess = \"/dev/full\"\n", text(&cluster));
+    fs::write(door.scratch().path().join("gateway.toml"), full).unwrap();
+    door.signal(Signal::SIGHUP);
+    door.log().waits_for("reload: applied", |_| true);
+    loses_each_of_them(&door, admin, "/dev/full");
+}
+
+/// Asks a few times, and sees that each line is counted and the first one said.
+fn loses_each_of_them(door: &Door, admin: SocketAddr, to: &str) {
+    let dropped = "gateway_access_lines_dropped_total";
+    let lost = |said: &Entry| said.text("why").contains(to);
+    let before = scrape(admin).number(dropped);
+    for _ in 0..20 {
+        door.connect().asks(&shop("/gone")).is(410);
+    }
+    comes_to(admin, dropped, before + 20.0);
+    comes_to(admin, "gateway_degraded", 1.0);
+    door.log().waits_for("access lines are lost", lost);
+    let said = door.log().saying("access lines are lost");
+    assert_eq!(said.into_iter().filter(lost).count(), 1);
 }
 
 /// Asks for what nobody has, under as many names, and hears every answer.

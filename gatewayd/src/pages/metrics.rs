@@ -22,6 +22,9 @@ pub(super) fn text(reload: &Reload) -> String {
     let words = "Whether the process is not as it was told to be; its status says why.";
     out.family("gateway_degraded", Kind::Gauge, words);
     out.sample(&[], u8::from(is_degraded));
+    let words = "Lines of the access log that were dropped.";
+    out.family("gateway_access_lines_dropped_total", Kind::Counter, words);
+    out.sample(&[], reload.around().access_log.dropped());
     let words = "Lines of the log that were dropped.";
     out.family("gateway_log_lines_dropped_total", Kind::Counter, words);
     out.sample(&[], reload.around().log.dropped());

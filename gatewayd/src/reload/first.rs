@@ -204,6 +204,7 @@ impl First {
                 not_kept,
                 not_remembered: self.not_remembered,
                 away: None,
+                access_log: None,
                 certificates: engine.broken_certificates(),
                 refusal: None,
                 applied: 0,

@@ -1,4 +1,5 @@
-//! What is looked at again and again, though nobody asked for a change: files that others may touch.
+//! What is looked at again and again, though nobody asked for a change: files that others may touch, and
+//! disks that others may fill.
 //!
 //! Source: adr/0032, adr/0053.
 
@@ -18,6 +19,17 @@ impl Reload {
         match (&was, &away) {
             (None, Some(why)) => tracing::error!(why, "the state directory is not where it was"),
             (Some(_), None) => tracing::info!("the state directory is where it was"),
+            (None, None) | (Some(_), Some(_)) => {}
+        }
+    }
+
+    /// Says when access lines cannot be written, and when they can be again.
+    pub(crate) fn looks_after_access_log(&self) {
+        let lost = self.around.access_log.looks();
+        let was = std::mem::replace(&mut self.status().access_log, lost.clone());
+        match (&was, &lost) {
+            (None, Some(why)) => tracing::error!(why, "access lines are lost"),
+            (Some(_), None) => tracing::info!("access lines are written again"),
             (None, None) | (Some(_), Some(_)) => {}
         }
     }

@@ -23,6 +23,8 @@ pub(crate) struct Status {
     pub(crate) not_remembered: Option<String>,
     /// Why nothing would be kept at this moment: the state directory is not where it was.
     pub(crate) away: Option<String>,
+    /// Why access lines are lost.
+    pub(crate) access_log: Option<String>,
     /// What cannot be used of the files of certificates.
     pub(crate) certificates: Vec<String>,
     /// The last refusal.
@@ -110,6 +112,7 @@ impl Status {
             .chain(&self.not_kept)
             .chain(&self.not_remembered)
             .chain(&self.away)
+            .chain(&self.access_log)
             .chain(&self.certificates)
             .cloned()
             .collect()
