@@ -84,7 +84,7 @@ fn answers_that_nobody_takes_cost_little_and_come_as_they_are_where_there_is_no_
     // A quarter of the memory has room for two.
     assert_eq!(compressed, 2);
     let grown = memory(&door, "VmHWM:") - before;
-    assert!(grown < 40 * 1024, "{grown} KiB");
+    assert!(grown < 20 * 1024, "{grown} KiB");
     let (client, begun) = asks(0);
     let answer = client.hears_rest(begun).unwrap();
     assert_eq!(answer.field("content-encoding"), Some("br"));
