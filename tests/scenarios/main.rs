@@ -20,6 +20,7 @@ mod connections;
 mod control;
 mod cuts;
 mod delivery;
+mod descriptors;
 mod disks;
 mod ending;
 mod endpoints;
