@@ -72,8 +72,9 @@ impl Answer {
         Self::bare(StatusCode::METHOD_NOT_ALLOWED).with(ALLOW, methods)
     }
 
-    /// 503 for the moment.
-    pub(crate) fn busy() -> Self {
+    /// 503 for the moment: there is no descriptor for a file.
+    #[must_use]
+    pub fn busy() -> Self {
         let soon = HeaderValue::from_static("1");
         Self::bare(StatusCode::SERVICE_UNAVAILABLE).with(RETRY_AFTER, soon)
     }

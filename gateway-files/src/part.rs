@@ -9,6 +9,7 @@
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
@@ -29,6 +30,12 @@ pub enum ReadNow {
     Bytes(usize),
     /// The next bytes are not in memory; a thread that may sleep reads them.
     WouldBlock,
+}
+
+impl AsFd for Part {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
 }
 
 impl Part {

@@ -2,13 +2,19 @@
 //!
 //! Source: RFC 9113 §3.2, §3.3, §5.2, §9.1; adr/0051.
 
+use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_core::node::LiveNode;
+use nix::errno::Errno;
 use pingora_core::protocols::ALPN;
 use pingora_core::upstreams::peer::{HttpPeer, HttpUpstreamRequestPolicy};
+use pingora_core::{Error, ErrorType, Result};
+use tokio::net::TcpSocket;
 
+use crate::descriptors::Descriptors;
 use crate::pools::LivePool;
 use crate::tls;
 
@@ -27,6 +33,21 @@ pub(crate) enum Carries {
     Requests,
     /// A request that a 101 may follow, which only HTTP/1.1 knows (RFC 9113 §8.6).
     Tunnel,
+}
+
+/// Asked of each socket before it is connected.
+pub(crate) type Dialling = Arc<dyn Fn(&TcpSocket) -> Result<()> + Send + Sync>;
+
+/// Lets a request connect for as long as more descriptors are left than are kept back, and fails as the
+/// system does where there is none.
+pub(crate) fn dialling(descriptors: Descriptors) -> Dialling {
+    Arc::new(move |socket| match descriptors.are_short(socket) {
+        true => {
+            let none: io::Error = Errno::EMFILE.into();
+            Err(Error::because(ErrorType::SocketError, "kept back", none))
+        }
+        false => Ok(()),
+    })
 }
 
 /// The node at `address`, to be connected to within `timeout`, TLS included.

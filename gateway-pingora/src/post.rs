@@ -205,7 +205,7 @@ impl Holding {
         self.listening.counts.accepted.one();
         let held = Held {
             _counted: counted,
-            _descriptor: shared.descriptors.hold(),
+            _descriptor: shared.descriptors.hold(&stream),
             _alive: self.worker.alive.clone(),
             member: None,
         };

@@ -57,7 +57,7 @@ impl ProxyHttp for Door {
                 return step::endpoint::run(&self.shared, endpoint, session, ctx).await;
             }
             Ok(Taken::Files(folder, target)) => {
-                return step::files::run(&folder, &target, session, ctx).await;
+                return step::files::run(&self.shared, &folder, &target, session, ctx).await;
             }
             Ok(Taken::Made(made)) => return step::answer::made(session, ctx, made).await,
             Ok(Taken::ByPool) => step::body::run(&self.shared, session, ctx).await,
@@ -75,7 +75,7 @@ impl ProxyHttp for Door {
 
     /// The allowlist's selector: it can return only a node of the pool of the route that matched.
     async fn upstream_peer(&self, session: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
-        step::choose::peer(&self.connections, session, ctx).await
+        step::choose::peer(&self.shared, &self.connections, session, ctx).await
     }
 
     async fn connected_to_upstream(

@@ -18,6 +18,7 @@ use crate::capability::{self, CAPABILITIES};
 use crate::descriptors::Descriptors;
 use crate::fault::Fault;
 use crate::ids::Ids;
+use crate::peer::{self, Dialling};
 use crate::pools::{LivePool, Pools};
 use crate::site::ServedSite;
 
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) serving: ArcSwap<Serving>,
     /// Descriptors held by clients.
     pub(crate) descriptors: Descriptors,
+    /// What a connection for a request is made under.
+    pub(crate) dialling: Dialling,
     /// Bytes of request bodies, and of what compresses answers, held in memory.
     pub(crate) body_memory: BodyMemory,
     /// Where access lines go.
@@ -41,9 +44,11 @@ pub(crate) struct Shared {
 impl Shared {
     /// Serves `serving` from the start.
     pub(crate) fn new(serving: Serving, access_log: AccessLog) -> Self {
+        let descriptors = Descriptors::new();
         Shared {
             serving: ArcSwap::from_pointee(serving),
-            descriptors: Descriptors::new(),
+            dialling: peer::dialling(descriptors.clone()),
+            descriptors,
             body_memory: BodyMemory::default(),
             access_log,
             ids: Ids::new(),

@@ -21,6 +21,7 @@ mod connections;
 mod control;
 mod cuts;
 mod delivery;
+mod descriptors;
 mod disks;
 mod ending;
 mod endpoints;

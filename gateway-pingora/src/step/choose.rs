@@ -17,6 +17,7 @@ use crate::clock;
 use crate::connections_out::ConnectionsOut;
 use crate::ctx::{AskedSoFar, Attempt, Ctx, Reached, Routed};
 use crate::peer::{self, Carries};
+use crate::serving::Shared;
 
 /// Takes a slot for the first try, waiting for one if need be.
 ///
@@ -60,6 +61,7 @@ pub(crate) async fn run(session: &mut Session, ctx: &mut Ctx) -> Result<(), Fail
 /// # Errors
 /// As [`run`]. Where an earlier try failed, that failure stands: it says more.
 pub(crate) async fn peer(
+    shared: &Shared,
     out: &ConnectionsOut,
     session: &mut Session,
     ctx: &mut Ctx,
@@ -114,6 +116,7 @@ pub(crate) async fn peer(
         admitted.watch.until(now + left);
     }
     peer.options.write_timeout = Some(left);
+    peer.options.upstream_tcp_sock_tweak_hook = Some(Arc::clone(&shared.dialling));
     Ok(Box::new(peer))
 }
 

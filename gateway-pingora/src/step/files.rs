@@ -20,6 +20,7 @@ use crate::fields::accepts_html;
 use crate::folder::Folder;
 use crate::made::Made;
 use crate::piece::Piece;
+use crate::serving::Shared;
 
 /// Answers.
 ///
@@ -27,13 +28,19 @@ use crate::piece::Piece;
 /// When the client cannot be written to, or the file cannot be read to its end: then the client has
 /// got less than was announced, and is told by the end of the connection or stream.
 pub(crate) async fn run(
+    shared: &Shared,
     folder: &Folder,
     target: &str,
     session: &mut Session,
     ctx: &mut Ctx,
 ) -> Result<bool> {
     let admitted = ctx.admitted()?;
-    let answer = look(folder, target, session, ctx).await?;
+    let mut answer = look(folder, target, session, ctx).await?;
+    if let Body::File(part) = &answer.body
+        && shared.descriptors.are_short(part)
+    {
+        answer = Answer::busy();
+    }
     if let Some(failure) = failure(&answer) {
         let accepts_html = accepts_html(&session.req_header().headers);
         let mut made = Made::failure(&failure, &admitted.site, accepts_html);

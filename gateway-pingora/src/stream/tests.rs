@@ -50,7 +50,7 @@ async fn pair() -> (Conn, TcpStream) {
     let listening = Arc::new(Listening::new(listener(), None));
     let held = Held {
         _counted: listening.connect(1).unwrap(),
-        _descriptor: Descriptors::new().hold(),
+        _descriptor: Descriptors::new().hold(&stream),
         _alive: mpsc::channel(1).0,
         member: None,
     };
