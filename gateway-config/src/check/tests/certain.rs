@@ -581,3 +581,19 @@ fn a_body_that_is_read_whole_fits_into_the_memory_for_bodies() {
         &["G0312", "256 MiB"],
     );
 }
+
+#[test]
+fn a_slow_start_that_a_hash_knows_nothing_of_is_refused() {
+    let found = |balance: &str, time: &str| {
+        let pool =
+            format!("nodes = [\"10.0.0.1:80\"]\nbalance = {balance}\nslow_start = \"{time}\"");
+        Parts {
+            pool: &pool,
+            ..SOUND
+        }
+        .told()
+    };
+    is_one(&found("{ by = \"uri\" }", "4s"), &["G0312", "slow_start"]);
+    assert_eq!(found("{ by = \"uri\" }", "0s"), [""; 0]);
+    assert_eq!(found("\"random\"", "4s"), [""; 0]);
+}
