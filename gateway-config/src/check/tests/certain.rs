@@ -149,8 +149,11 @@ fn a_glob_or_expression_that_no_path_in_its_normal_form_matches_is_refused() {
             "{text} {found}"
         );
     }
-    let more = "routes.double = { glob = '/b//*', answer = 200 }\nmerge_slashes = false";
-    assert_eq!(site(more), [""; 0]);
+    for pattern in ["glob = '/b//*'", "exact = '/b//c'", "path = '/b//'"] {
+        let more = format!("routes.double = {{ {pattern}, answer = 200 }}\nmerge_slashes = ");
+        assert_eq!(site(&format!("{more}false")), [""; 0], "{pattern}");
+        is_one(&site(&format!("{more}true")), &["G0207"]);
+    }
 }
 
 #[test]
