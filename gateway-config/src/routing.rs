@@ -164,7 +164,7 @@ impl Index {
                     tree.steps.get_mut(end)?.templates.push(at);
                 }
                 Pattern::Prefix(path) => {
-                    let segments = path.split('/').filter(|one| !one.is_empty());
+                    let segments = segment::of_path(path);
                     let end = tree.add(segments.map(|one| Some(decoded(one))))?;
                     tree.steps.get_mut(end)?.prefixes.push(at);
                 }

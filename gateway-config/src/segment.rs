@@ -63,6 +63,15 @@ pub(crate) fn is_misread(raw: &[u8]) -> bool {
     !is_dots(raw) && (parts.any(is_disguised) || bytes.iter().any(u8::is_ascii_control))
 }
 
+/// The segments of a normalised path or of a prefix; a slash at the end makes none, and slashes in a row
+/// have an empty one between them.
+pub(crate) fn of_path(path: &str) -> impl Iterator<Item = &str> {
+    let rest = path.strip_prefix('/').unwrap_or(path);
+    let rest = Some(rest).filter(|rest| !rest.is_empty());
+    let whole = rest.map(|rest| rest.strip_suffix('/').unwrap_or(rest));
+    whole.into_iter().flat_map(|all| all.split('/'))
+}
+
 /// Whether RFC 3986 §2.3 lets this byte stand for itself everywhere.
 #[must_use]
 pub(crate) fn is_unreserved(byte: u8) -> bool {

@@ -239,12 +239,7 @@ impl Route {
             let compiled = crate::pattern::compiled(expression);
             compiled.is_some_and(|one| one.is_match(path.as_bytes()))
         };
-        let bare = path.strip_suffix('/').unwrap_or(path);
-        let inner = bare.strip_prefix('/').unwrap_or(bare);
-        let segments = || -> Vec<&[u8]> {
-            let all = inner.split('/').map(str::as_bytes);
-            all.skip_while(|_| inner.is_empty()).collect()
-        };
+        let segments = || -> Vec<&[u8]> { segment::of_path(path).map(str::as_bytes).collect() };
         match &self.pattern {
             Pattern::Exact(exact) => *segment::compared(exact) == *path,
             Pattern::Glob(text) => crate::pattern::glob(text).is_ok_and(|text| matches(&text)),
@@ -296,7 +291,7 @@ fn takes_prefix(prefix: &str, raw: &[&[u8]]) -> bool {
 /// Whether the segments of a normalised path begin with those of a prefix.
 fn begins_with(prefix: &str, segments: &[&[u8]]) -> bool {
     let mut rest = segments.iter();
-    prefix.split('/').filter(|one| !one.is_empty()).all(|mine| {
+    segment::of_path(prefix).all(|mine| {
         rest.next()
             .is_some_and(|theirs| segment::decode(theirs) == segment::decode(mine.as_bytes()))
     })

@@ -27,7 +27,10 @@ impl Asked<'_> {
     #[must_use]
     pub fn prefix_of(pattern: &Pattern) -> usize {
         match pattern {
-            Pattern::Prefix(prefix) => prefix.split('/').filter(|one| !one.is_empty()).count(),
+            Pattern::Prefix(prefix) => {
+                let whole = prefix.strip_suffix('/').unwrap_or(prefix);
+                whole.matches('/').count()
+            }
             Pattern::Exact(_) | Pattern::Glob(_) | Pattern::Regex(_) | Pattern::Template(_) => 0,
         }
     }
@@ -41,6 +44,7 @@ mod tests {
     fn only_a_prefix_is_a_routes_own() {
         let prefix = |path: &str| Asked::prefix_of(&Pattern::Prefix(path.into()));
         assert_eq!([prefix("/"), prefix("/s"), prefix("/s/t/")], [0, 1, 2]);
+        assert_eq!([prefix("/s//t"), prefix("/s//")], [3, 2]);
         assert_eq!(Asked::prefix_of(&Pattern::Exact("/favicon.ico".into())), 0);
     }
 }

@@ -278,7 +278,7 @@ fn piece(cx: &mut Context<'_>, leaf: &raw::Leaf<String>, setting: &Setting) -> S
         return String::new();
     };
     let text = leaf.get_ref();
-    if let Some((at, why, cure)) = patterns::not_normal(text) {
+    if let Some((at, why, cure)) = patterns::not_normal(text, true) {
         let title = format!("`{}` takes a path", setting.key());
         let mut found = Diagnostic::error(codes::BAD_PATTERN, title).at(&cx.inside(leaf, at), why);
         found.cure(cure);

@@ -148,9 +148,9 @@ fn sent(redirect: &Redirect, path: &str) -> Option<String> {
     let fixed = to.split('#').next().unwrap_or_default();
     if redirect.keep_path {
         let kept = format!("{}{path}", fixed.trim_end_matches('/'));
-        return Some(normal_path(&kept));
+        return Some(normal_path(&kept, true));
     }
-    Some(normal_path(fixed)).filter(|_| !fixed.contains("//"))
+    Some(normal_path(fixed, true)).filter(|_| !fixed.contains("//"))
 }
 
 /// Refuses two sites of a listener that send each other's names to and fro by `www`.

@@ -82,15 +82,15 @@ fn read(
     let text = leaf.get_ref();
     let own = || text.as_str().into();
     let wrong = match setting.key() {
-        "exact" => return path(cx, from, leaf).then(|| Pattern::Exact(own())),
-        "path" => return path(cx, from, leaf).then(|| Pattern::Prefix(own())),
+        "exact" => return path(cx, from, leaf, merge_slashes).then(|| Pattern::Exact(own())),
+        "path" => return path(cx, from, leaf, merge_slashes).then(|| Pattern::Prefix(own())),
         "template" => match Template::parse(text) {
             Ok(template) => return Some(Pattern::Template(template)),
             Err(wrong) => (wrong.at..wrong.at + wrong.len, wrong.why.to_owned()),
         },
         "glob" => match pattern::glob(text) {
             Ok(expression) if pattern::is_unmatched(&expression, merge_slashes) => {
-                unmatched(cx, from, leaf, true);
+                unmatched(cx, from, leaf, (true, merge_slashes));
                 return None;
             }
             Ok(_) => return Some(Pattern::Glob(own())),
@@ -98,7 +98,7 @@ fn read(
         },
         _ => match pattern::regex(text) {
             Ok(expression) if pattern::is_unmatched(&expression, merge_slashes) => {
-                unmatched(cx, from, leaf, false);
+                unmatched(cx, from, leaf, (false, merge_slashes));
                 return None;
             }
             Ok(_) => return Some(Pattern::Regex(own())),
@@ -113,13 +113,18 @@ fn read(
 }
 
 /// Adds that a glob or regular expression matches no path, and what to write where that is clear.
-fn unmatched(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>, is_glob: bool) {
+fn unmatched(
+    cx: &mut Context<'_>,
+    from: &str,
+    leaf: &Spanned<String>,
+    (is_glob, merge_slashes): (bool, bool),
+) {
     let text = leaf.get_ref();
     let kind = if is_glob { "glob" } else { "regex" };
     let title = format!("{from} has no {kind} that can match");
     let place = cx.within(leaf);
     let mut found = Diagnostic::error(codes::BAD_PATTERN, title).at(&place, NOT_NORMAL);
-    let normal = pattern::as_normal(text, is_glob).map(|text| normal_path(&text));
+    let normal = pattern::as_normal(text, is_glob).map(|text| normal_path(&text, merge_slashes));
     let normal = normal.filter(|normal| normal != text);
     found.cure(normal.map(|normal| format!("write \"{normal}\"")));
     cx.push(found);
@@ -129,7 +134,7 @@ fn unmatched(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>, is_glob: 
 const NOT_NORMAL: &str = "not in the form in which paths are compared";
 
 /// Whether a path is written as requests are compared with it; a finding when not.
-fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) -> bool {
+fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>, merge_slashes: bool) -> bool {
     let text = leaf.get_ref();
     if text.len() > pattern::MAX_BYTES {
         let place = cx.inside(leaf, pattern::MAX_BYTES..text.len());
@@ -137,7 +142,7 @@ fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) -> bool {
         cx.push(Diagnostic::error(codes::BAD_PATTERN, title).at(&place, "behind 1024 bytes"));
         return false;
     }
-    let Some((at, why, mut cure)) = not_normal(text) else {
+    let Some((at, why, mut cure)) = not_normal(text, merge_slashes) else {
         return true;
     };
     if text == "*" {
@@ -151,14 +156,20 @@ fn path(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) -> bool {
 }
 
 /// Where and why a text is no path in the form in which they are compared, and what to write.
-pub(super) fn not_normal(text: &str) -> Option<(Range<usize>, &'static str, Option<String>)> {
+pub(super) fn not_normal(
+    text: &str,
+    merge_slashes: bool,
+) -> Option<(Range<usize>, &'static str, Option<String>)> {
     let all = 0..text.len();
     if !text.starts_with('/') {
         // Behind a slash nobody would take a login for one.
         let has_host = text.contains("://") || !masking::logins(text).is_empty();
         let cure = match has_host {
             true => "write the path alone; hosts are said by the site".to_owned(),
-            false => format!("write \"{}\"", normal_path(&format!("/{text}"))),
+            false => format!(
+                "write \"{}\"",
+                normal_path(&format!("/{text}"), merge_slashes)
+            ),
         };
         return Some((all, "a path begins with `/`", Some(cure)));
     }
@@ -166,7 +177,7 @@ pub(super) fn not_normal(text: &str) -> Option<(Range<usize>, &'static str, Opti
     if let Some((at, why)) = text.char_indices().find_map(end) {
         return Some((at..text.len(), why, None));
     }
-    let normal = normal_path(text);
+    let normal = normal_path(text, merge_slashes);
     (text != normal).then(|| (all, NOT_NORMAL, Some(format!("write \"{normal}\""))))
 }
 
@@ -177,7 +188,7 @@ pub(super) fn shadowed(cx: &mut Context<'_>, site: &raw::Site, routes: &[Route])
         let shape = match &route.pattern {
             Pattern::Exact(path) => (0, path.to_string()),
             Pattern::Glob(text) => (1, text.to_string()),
-            Pattern::Prefix(path) => (2, path.trim_end_matches('/').to_owned()),
+            Pattern::Prefix(path) => (2, path.strip_suffix('/').unwrap_or(path).to_owned()),
             Pattern::Regex(text) => (3, text.to_string()),
             Pattern::Template(template) => (4, template.shape()),
         };

@@ -37,7 +37,7 @@ pub(super) fn check(
         pool.retry_busy = pool.retry_on.busy;
         pool.retry_budget = cx.share(&raw.retry.budget, &s::POOL_RETRY_BUDGET);
         probes::check(cx, key, raw, &mut pool);
-        pool.slow_start = cx.duration(&raw.slow_start, &s::POOL_SLOW_START);
+        pool.slow_start = slow_start(cx, raw, &pool.balance);
         let budget = cx.duration(&raw.timeouts.response, &s::POOL_RESPONSE);
         budgets.insert(key.get_ref().clone(), budget);
         parts.pools.push(pool);
@@ -93,6 +93,16 @@ fn balance(cx: &mut Context<'_>, raw: &raw::Pool) -> Balance {
         "uri" => HashBy::Uri,
         _ => HashBy::Client,
     })
+}
+
+/// A key belongs to its node from the first request on, so a hash grows nothing (adr/0049).
+fn slow_start(cx: &mut Context<'_>, raw: &raw::Pool, balance: &Balance) -> Duration {
+    let time = cx.duration(&raw.slow_start, &s::POOL_SLOW_START);
+    if !time.is_zero() && matches!(balance, Balance::Hash(_)) {
+        let why = "`balance` by a key gives a node all of its keys at once";
+        cx.no_effect(&raw.slow_start, &s::POOL_SLOW_START, why);
+    }
+    time
 }
 
 fn host(cx: &mut Context<'_>, raw: &raw::Pool) -> Option<NodeHost> {

@@ -317,7 +317,9 @@ fn pool(c: &mut Choices, at: u32) -> Pool {
     one.health.count_traffic = c.flag();
     one.health.backoff_min = c.time(1);
     one.health.backoff_max = one.health.backoff_min + c.time(0);
-    one.slow_start = c.time(0);
+    if !matches!(one.balance, Balance::Hash(_)) {
+        one.slow_start = c.time(0);
+    }
     one
 }
 

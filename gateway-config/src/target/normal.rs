@@ -57,8 +57,8 @@ pub(super) fn normalise(path: &[u8], merge_slashes: bool) -> Cow<'_, str> {
 
 /// A path as it is compared; the form in which exact paths and prefixes are written.
 #[must_use]
-pub(crate) fn normal_path(path: &str) -> String {
-    normalise(path.as_bytes(), true).into_owned()
+pub(crate) fn normal_path(path: &str, merge_slashes: bool) -> String {
+    normalise(path.as_bytes(), merge_slashes).into_owned()
 }
 
 /// Whether a path is normal at first sight: no escape, no dot behind a slash, no slash behind one.

@@ -183,14 +183,13 @@ impl First {
             tracing::error!(why, "degraded");
         }
         let differs = candidate.kept.is_some() && !who.takes_apply();
-        let last = self.last.max(number);
         Arc::new(Reload {
             around: Arc::clone(around),
             state: self.state,
             who,
             turn: Arc::new(tokio::sync::Mutex::new(Turn {
                 owner: self.owner,
-                last,
+                last: self.last.max(number),
             })),
             status: Mutex::new(Status {
                 active: Active {

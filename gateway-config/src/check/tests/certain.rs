@@ -149,8 +149,11 @@ fn a_glob_or_expression_that_no_path_in_its_normal_form_matches_is_refused() {
             "{text} {found}"
         );
     }
-    let more = "routes.double = { glob = '/b//*', answer = 200 }\nmerge_slashes = false";
-    assert_eq!(site(more), [""; 0]);
+    for pattern in ["glob = '/b//*'", "exact = '/b//c'", "path = '/b//'"] {
+        let more = format!("routes.double = {{ {pattern}, answer = 200 }}\nmerge_slashes = ");
+        assert_eq!(site(&format!("{more}false")), [""; 0], "{pattern}");
+        is_one(&site(&format!("{more}true")), &["G0207"]);
+    }
 }
 
 #[test]
@@ -580,4 +583,20 @@ fn a_body_that_is_read_whole_fits_into_the_memory_for_bodies() {
         &route("path = \"/r/\"\nbody = { buffer = \"1 GiB\" }"),
         &["G0312", "256 MiB"],
     );
+}
+
+#[test]
+fn a_slow_start_that_a_hash_knows_nothing_of_is_refused() {
+    let found = |balance: &str, time: &str| {
+        let pool =
+            format!("nodes = [\"10.0.0.1:80\"]\nbalance = {balance}\nslow_start = \"{time}\"");
+        Parts {
+            pool: &pool,
+            ..SOUND
+        }
+        .told()
+    };
+    is_one(&found("{ by = \"uri\" }", "4s"), &["G0312", "slow_start"]);
+    assert_eq!(found("{ by = \"uri\" }", "0s"), [""; 0]);
+    assert_eq!(found("\"random\"", "4s"), [""; 0]);
 }

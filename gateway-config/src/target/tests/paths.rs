@@ -84,6 +84,25 @@ fn slashes_that_are_kept_apart_are_segments() {
     assert_eq!(winner(&site, "/a//b/c"), "area");
     assert_eq!(winner(&site, "//a/b/c"), "own");
     assert_eq!(winner(&site, "/a/b/c"), "exact");
+    let (mut site, _) = served(vec![
+        of("exact", Pattern::Exact("/a//b".into())),
+        of("prefix", Pattern::Prefix("/p//q/".into())),
+        of("end", Pattern::Prefix("/e//".into())),
+    ]);
+    site.merge_slashes = false;
+    for (path, taken) in [
+        ("/a//b", "exact"),
+        ("/a/b", "none"),
+        ("/p//q", "prefix"),
+        ("/p//q/x", "prefix"),
+        ("/p/q/x", "none"),
+        ("/p///q", "none"),
+        ("/e//", "end"),
+        ("/e//x", "end"),
+        ("/e/", "none"),
+    ] {
+        assert_eq!(winner(&site, path), taken, "{path}");
+    }
 }
 
 struct Known;
@@ -217,9 +236,13 @@ fn a_redirect_leads_where_it_says_and_never_to_another_host() {
 }
 
 fn pattern() -> impl Strategy<Value = Pattern> {
-    let piece = "(a|b|c|%2F|é){1,1}";
-    let path = prop::collection::vec(piece, 0..4)
-        .prop_map(|all| normal_path(&all.iter().map(|one| format!("/{one}")).collect::<String>()));
+    let piece = "(a|b|c|%2F|é|){1,1}";
+    let path = prop::collection::vec(piece, 0..5).prop_map(|all| {
+        normal_path(
+            &all.iter().map(|one| format!("/{one}")).collect::<String>(),
+            false,
+        )
+    });
     prop_oneof![
         path.clone().prop_map(|path| Pattern::Exact(path.into())),
         path.prop_map(|path| Pattern::Prefix(path.into())),
