@@ -81,7 +81,7 @@ pub struct Limits {
     pub connections: u32,
     /// Connections per client address and listener; trusted proxies are not counted.
     pub connections_per_client: u32,
-    /// TLS handshakes under way per listener.
+    /// TLS handshakes under way per listener; one client has at most a quarter of them.
     pub handshakes: u32,
 }
 

@@ -72,6 +72,13 @@ pub(crate) fn of_path(path: &str) -> impl Iterator<Item = &str> {
     whole.into_iter().flat_map(|all| all.split('/'))
 }
 
+/// Whether a segment may be the name of a file: after decoding no dot segment, and without a separator and NUL.
+pub(crate) fn is_file_name(raw: &[u8]) -> bool {
+    let decoded = decode_all(raw);
+    let is_forbidden = |byte: &u8| matches!(byte, b'/' | b'\\' | 0);
+    !is_dots(&decoded) && !decoded.iter().any(is_forbidden)
+}
+
 /// Whether RFC 3986 §2.3 lets this byte stand for itself everywhere.
 #[must_use]
 pub(crate) fn is_unreserved(byte: u8) -> bool {

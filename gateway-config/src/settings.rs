@@ -498,7 +498,7 @@ settings! {
     LIMIT_CERTIFICATE_POLL = "limits.certificate_poll", time(60 * SECOND, SECOND, DAY), "Longest time until a change in the files of certificates and keys is seen.";
     LIMIT_CONNECTIONS = "limits.connections", number(20_000, 1, 10_000_000), "Connections per listener.";
     LIMIT_PER_CLIENT = "limits.connections_per_client", number(1_000, 1, 10_000_000), "Connections per client address and listener; trusted proxies are not counted.";
-    LIMIT_HANDSHAKES = "limits.handshakes", number(1_000, 1, 10_000_000), "TLS handshakes under way per listener.";
+    LIMIT_HANDSHAKES = "limits.handshakes", number(1_000, 1, 10_000_000), "TLS handshakes under way per listener; one client has at most a quarter of them.";
 
     RESOLVER = "resolver", Kind::Table, "Who is asked what the names of nodes mean.";
     RESOLVER_SERVERS = "resolver.servers", Kind::Texts, "Name servers, each an IP address with a port or without, then 53; those of /etc/resolv.conf when absent.";

@@ -67,6 +67,8 @@ impl Facts for () {
 /// Why no route takes a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unrouted<'a> {
+    /// The path names no file, and the first route that would have it shows files (GATEWAY §4).
+    NoFile,
     /// No route has this method and path; also for a target without a path and an illegal name.
     NoSuchRoute,
     /// A route has them, and its query holds a key that the route refuses.
@@ -112,7 +114,7 @@ impl Site {
             Segments::Decoded => self.route_path(&holds, path),
             Segments::Normalised => self.route_normal(&holds, path),
         }
-        .ok_or(Unrouted::NoSuchRoute)?;
+        .ok_or_else(|| self.unrouted(&holds, path))?;
         if !forward::leads_to_its_host(route, &sent) {
             return Err(Unrouted::NoSuchRoute);
         }
@@ -154,15 +156,7 @@ impl Site {
     ) -> Option<(&Route, String)> {
         let path = self.normal(received)?;
         let seen = segment::compared(&path);
-        let mut accepts = |at: usize| self.routes.get(at).is_some_and(holds);
-        let found = match self.routing.find(&seen, &mut accepts) {
-            Some(found) => self.routes.get(found?),
-            None => self
-                .routes
-                .iter()
-                .find(|route| holds(route) && route.takes_path(&seen)),
-        };
-        let route = found?;
+        let route = self.first(holds, &seen)?;
         let sent = match (&route.action, route.forward_path) {
             (Action::Pool, ForwardPath::AsReceived) => {
                 let mut sent = String::with_capacity(received.len() + 32);
@@ -182,6 +176,33 @@ impl Site {
 }
 
 impl Site {
+    /// The first route that takes a path as routes see it.
+    fn first(&self, holds: &dyn Fn(&Route) -> bool, seen: &str) -> Option<&Route> {
+        let mut accepts = |at: usize| self.routes.get(at).is_some_and(holds);
+        match self.routing.find(seen, &mut accepts) {
+            Some(found) => self.routes.get(found?),
+            None => self
+                .routes
+                .iter()
+                .find(|route| holds(route) && route.takes_path(seen)),
+        }
+    }
+
+    /// Why a path is none of a site's: what names no file is told so where files are shown, and is one of
+    /// many that nobody has elsewhere.
+    fn unrouted(&self, holds: &dyn Fn(&Route) -> bool, received: &[u8]) -> Unrouted<'_> {
+        let path = normal::normalise(received, self.merge_slashes);
+        let mut segments = path.as_bytes().split(|byte| *byte == b'/');
+        if self.segments == Segments::Decoded || segments.all(segment::is_file_name) {
+            return Unrouted::NoSuchRoute;
+        }
+        let route = self.first(holds, &segment::compared(&path));
+        match route.map(|route| &route.action) {
+            Some(Action::Files(_)) => Unrouted::NoFile,
+            _ => Unrouted::NoSuchRoute,
+        }
+    }
+
     /// A path that was made for a node, unless it says something else than it shows: what was captured
     /// may make dot segments where it is put.
     fn whole(&self, made: String) -> Option<String> {

@@ -210,6 +210,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The path of a request cannot be that of a file.
+    pub const NO_FILE: Self = Self::Malformed {
+        because: "the path cannot be that of a file",
+    };
+
     /// Every [`reason`](Self::reason), sorted.
     pub const REASONS: [&str; 38] = [
         "answer_lost",

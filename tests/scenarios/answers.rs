@@ -255,6 +255,30 @@ fn who_does_not_take_an_answer_is_told_from_who_has_gone() {
     }
 }
 
+/// GATEWAY §4: NUL and what else names no file is 400 where files are shown.
+#[test]
+fn what_names_no_file_is_a_bad_request_where_files_are_shown() {
+    let scratch = Scratch::new();
+    let _ = scratch.file("a.txt", "here");
+    let door = Door::configured(&format!(
+        "[listeners.edge]\nbind = \"127.0.0.1:0\"\n[sites.shop]\nlistener = \"edge\"\n\
+         [sites.shop.routes]\ndenied = {{ path = \"/denied/\", answer = 403 }}\n\
+         file = {{ path = \"/\", files = {{ root = \"{}\" }} }}\n",
+        scratch.path().display()
+    ));
+    for (path, status) in [
+        ("/a.txt", 200),
+        ("/%00", 400),
+        ("/a%00.txt", 400),
+        ("/a%2ftxt", 400),
+        ("/..%2fa.txt", 400),
+        ("/%01", 404),
+        ("/denied/%00", 404),
+    ] {
+        door.get(path).is(status);
+    }
+}
+
 #[test]
 fn a_switch_of_protocol_that_nobody_asked_for_is_unreadable() {
     let switch = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";

@@ -73,7 +73,7 @@ impl Site {
         let name = match &taken {
             Ok(matched) => Some(&*matched.route.name),
             Err(Unrouted::RefusedQuery { route, .. }) => Some(*route),
-            Err(Unrouted::NoSuchRoute) => None,
+            Err(Unrouted::NoFile | Unrouted::NoSuchRoute) => None,
         };
         let is_taken = |route: &Route| name.is_some_and(|name| *route.name == *name);
         let tried = self.routes.iter().zip(&takes);

@@ -150,9 +150,7 @@ async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 /// What an answer without a file is worded as.
 fn failure(answer: &Answer) -> Option<Failure> {
     Some(match answer.status {
-        StatusCode::BAD_REQUEST => Failure::Malformed {
-            because: "the path cannot be that of a file",
-        },
+        StatusCode::BAD_REQUEST => Failure::NO_FILE,
         StatusCode::NOT_FOUND => Failure::NoSuchFile,
         StatusCode::METHOD_NOT_ALLOWED => Failure::MethodNotAllowed { allow: "GET, HEAD" },
         StatusCode::PRECONDITION_FAILED => Failure::PreconditionFailed,

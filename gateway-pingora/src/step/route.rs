@@ -156,6 +156,7 @@ pub(crate) fn method(
 /// What the client of a request is told that no route takes.
 pub(crate) fn failure(unrouted: &Unrouted<'_>) -> Failure {
     match unrouted {
+        Unrouted::NoFile => Failure::NO_FILE,
         Unrouted::NoSuchRoute => Failure::NoSuchRoute,
         Unrouted::RefusedQuery { because, .. } => Failure::QueryRefused {
             because: (*because).into(),

@@ -29,10 +29,7 @@ async fn who_waits_longer_than_may_be_is_told_busy_and_nothing_changes() {
     let refused = refused.unwrap().unwrap_err();
     assert!(matches!(refused, Refused::Busy(_)), "{refused}");
     assert_eq!(reload.status().overrides, Overrides::default());
-    assert!(
-        reload.status().refusal.is_none(),
-        "no configuration was refused"
-    );
+    assert!(reload.status().refusal.is_none(), "no change was refused");
     drop(turn);
     reload.set_workers(Some(2)).await.unwrap();
     assert_eq!(reload.status().overrides.workers, Some(2));

@@ -40,7 +40,7 @@ impl Traced<'_> {
         let name = match &way.taken {
             Ok(matched) => Some(&*matched.route.name),
             Err(Unrouted::RefusedQuery { route, .. }) => Some(*route),
-            Err(Unrouted::NoSuchRoute) => None,
+            Err(Unrouted::NoFile | Unrouted::NoSuchRoute) => None,
         };
         told.routes.extend(name.map(|route| Considered {
             route: route.to_owned(),

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::*;
 use crate::check::routes::sort;
-use crate::model::{Condition, Model, Redirect, Rewrite, When};
+use crate::model::{Condition, Files, Model, Redirect, Rewrite, When};
 use crate::networks::{self, Networks};
 use crate::snapshot::Snapshot;
 use crate::spelling::Spelling;
@@ -102,6 +102,29 @@ fn slashes_that_are_kept_apart_are_segments() {
         ("/e/", "none"),
     ] {
         assert_eq!(winner(&site, path), taken, "{path}");
+    }
+}
+
+#[test]
+fn what_names_no_file_is_told_so_where_files_are_shown_and_nowhere_else() {
+    let shows = |name: &str, path: &str| Route {
+        action: Action::Files(Box::new(Files {
+            root: "/srv".into(),
+            index: "index.html".into(),
+            listing: false,
+            spa: None,
+            precompressed: Vec::new(),
+        })),
+        ..of(name, Pattern::Prefix(path.into()))
+    };
+    let denied = of("denied", Pattern::Prefix("/denied/".into()));
+    let (site, _) = served(vec![denied, shows("files", "/pub/")]);
+    let of = |target: &str| site.route("GET", target.as_bytes()).unwrap_err();
+    for target in ["/pub/%00", "/pub/a%00.txt", "/pub/..%2fa", "/pub/%ff%00"] {
+        assert_eq!(of(target), Unrouted::NoFile, "{target}");
+    }
+    for target in ["/pub/%01", "/denied/%00", "/%00", "/pub/../%00", "/else"] {
+        assert_eq!(of(target), Unrouted::NoSuchRoute, "{target}");
     }
 }
 
