@@ -26,7 +26,7 @@ pub(crate) fn measure() {
     let root = scratch.path().join("files");
     fs::create_dir(&root).expect("our own directory");
     fs::write(root.join("file.bin"), vec![b'x'; BODY]).expect("our own file");
-    if thread::available_parallelism().is_ok_and(|processors| processors.get() < 2) {
+    if !has_two_processors() {
         println!("NOT MEASURED: files need two processors");
         return;
     }
@@ -61,8 +61,13 @@ pub(crate) fn measure() {
     println!("files of 64 KiB: {median:.2} of nginx, at most 1.10");
 }
 
+/// Whether the servers and their client can have one each.
+pub(crate) fn has_two_processors() -> bool {
+    thread::available_parallelism().is_ok_and(|processors| processors.get() >= 2)
+}
+
 /// Where this thread runs from now on, and what it starts.
-fn stays_on(processor: usize) {
+pub(crate) fn stays_on(processor: usize) {
     let mut set = CpuSet::new();
     set.set(processor).expect("a number of a processor");
     sched_setaffinity(Pid::from_raw(0), &set).expect("a processor that is there");

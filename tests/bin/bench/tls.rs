@@ -19,8 +19,6 @@ use gateway_tests::gateway::{Door, Plan};
 use gateway_tests::ports::Reserved;
 use gateway_tests::scratch::{Scratch, set_mode};
 use gateway_tests::wait;
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
 use rustls::client::Resumption;
 use rustls::crypto::ring;
 use rustls::version::{TLS12, TLS13};
@@ -28,7 +26,7 @@ use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, StreamOwned, SupportedProtocolVersion,
 };
 
-use crate::files::spent;
+use crate::files::{has_two_processors, spent, stays_on};
 
 /// New connections in one turn.
 const CONNECTIONS: u32 = 3_000;
@@ -41,6 +39,10 @@ const NAME: &str = "door.test";
 
 /// Prints each turn and the medians.
 pub(crate) fn measure() {
+    if !has_two_processors() {
+        println!("NOT MEASURED: TLS needs two processors");
+        return;
+    }
     let stage = Stage::new();
     match stage.beside(Stage::nginx) {
         Some((_door, ours, nginx)) => stage.handshakes(&ours, &nginx),
@@ -337,11 +339,4 @@ impl Drop for Server {
 fn median(mut ratios: Vec<f64>) -> f64 {
     ratios.sort_by(f64::total_cmp);
     ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Where this thread runs from now on, and what it starts; left alone where there is one processor.
-fn stays_on(processor: usize) {
-    let mut set = CpuSet::new();
-    set.set(processor).expect("a number of a processor");
-    let _ = sched_setaffinity(Pid::from_raw(0), &set);
 }
