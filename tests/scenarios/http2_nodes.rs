@@ -10,8 +10,8 @@ use std::time::Duration;
 use flate2::read::GzDecoder;
 use gateway_tests::certs::{Authority, Identity};
 use gateway_tests::frames::{
-    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RST_STREAM, SETTINGS, WINDOW_UPDATE, fields,
-    frame,
+    CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, RST_STREAM, SETTINGS,
+    WINDOW_UPDATE, fields, frame,
 };
 use gateway_tests::gateway::Door;
 use gateway_tests::http2::{Http2, head};
@@ -500,6 +500,19 @@ fn bomb(times: usize) -> Vec<u8> {
     block
 }
 
+/// A head without a body, in as many frames as it takes.
+fn sends_head(frames: &mut Frames, stream: u32, block: &[u8]) {
+    let mut pieces = block.chunks(16_384).peekable();
+    let (mut kind, mut flags) = (HEADERS, END_STREAM);
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            flags |= END_HEADERS;
+        }
+        frames.sends(kind, flags, stream, piece);
+        (kind, flags) = (CONTINUATION, 0);
+    }
+}
+
 /// The most memory that a process has had, in KiB.
 fn peak(pid: impl std::fmt::Display) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -510,9 +523,11 @@ fn peak(pid: impl std::fmt::Display) -> u64 {
 
 #[test]
 fn a_head_that_is_longer_than_one_of_http_1_may_be_is_unreadable_and_costs_little() {
-    // By the number of the request: one that passes, two that do not, of which the last is so long that
-    // its connection ends, and one with more fields than may be.
-    let blocks = [bomb(14), bomb(300), bomb(3_000), bomb(4_000), {
+    // By the number of the request: one that passes, one with many small fields that a byte stands for
+    // each, two with long ones, of which the last is so long that its connection ends, and one with more
+    // fields than may be.
+    let crumbs = [fields(&[(":status", "200")]), vec![0x92; 300_000]].concat();
+    let blocks = [bomb(14), crumbs, bomb(300), bomb(4_000), {
         let many = vec![("f", "v"); 257];
         [fields(&[(":status", "200")]), fields(&many)].concat()
     }];
@@ -520,9 +535,7 @@ fn a_head_that_is_longer_than_one_of_http_1_may_be_is_unreadable_and_costs_littl
     let node = plays(move |_, mut frames| {
         while let Some(stream) = request(&mut frames) {
             match blocks.get(asked.fetch_add(1, Ordering::SeqCst)) {
-                Some(block) => {
-                    frames.sends(HEADERS, END_HEADERS | END_STREAM, stream, block);
-                }
+                Some(block) => sends_head(&mut frames, stream, block),
                 None => {
                     frames.answers(stream, b"still there");
                 }

@@ -7,6 +7,9 @@ use crate::{Result, advisories};
 
 const VERSION: &str = "0.20.2";
 
+/// Advisories are looked for by registry: what is patched here is known to it by what was pinned.
+const PINNED: &str = "vendor/pingora-patches/pins/Cargo.toml";
+
 /// A tool that runs for a second need not be built for speed: this takes a quarter of the time.
 const QUICK_BUILD: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
@@ -38,11 +41,18 @@ pub(crate) fn check_advisories(root: &Path) -> Result<Option<String>> {
         return Ok(Some(reason));
     }
     let tool = installed(root)?;
-    run(&mut program(
-        root,
-        &tool.to_string_lossy(),
-        &["--locked", "check", "advisories"],
-    ))?;
+    for manifest in ["Cargo.toml", PINNED] {
+        let told = [
+            "--manifest-path",
+            manifest,
+            "--config",
+            "deny.toml",
+            "--locked",
+            "check",
+            "advisories",
+        ];
+        run(&mut program(root, &tool.to_string_lossy(), &told))?;
+    }
     Ok(None)
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -23,13 +24,21 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
     let text = format!("{:#}\n", of(root)?);
     match arguments {
-        [] => print!("{text}"),
+        [] => print(&text)?,
         [word, file] if word == "--output" => {
             fs::write(file, text).map_err(|why| format!("{file}: {why}"))?;
         }
         _ => return Err("sbom takes no argument but --output FILE".to_owned()),
     }
     Ok(())
+}
+
+/// Whoever reads may have seen enough before the end.
+fn print(text: &str) -> Result {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(format!("cannot print: {why}")),
+        _ => Ok(()),
+    }
 }
 
 /// The document.

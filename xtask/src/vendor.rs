@@ -22,7 +22,7 @@ use toml::Table;
 use crate::Result;
 use crate::process::{capture, program};
 use patches::Patch;
-use stamp::{STAMP, Staleness};
+use stamp::Staleness;
 
 pub(crate) const PATCHES: &str = "vendor/pingora-patches";
 const PINS: &str = "vendor/pingora-patches/pins";
@@ -36,16 +36,16 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
         _ => return Err("vendor takes no argument but --force".to_owned()),
     };
     let wanted = stamp::of(&root.join(PINS), &patches::read(&root.join(PATCHES))?)?;
-    match stamp::compare(&root.join(PLACE), &wanted) {
-        Staleness::Fresh if !force => {
-            println!("{PLACE} is up to date");
-            Ok(())
-        }
-        Staleness::Foreign if !force => Err(foreign()),
-        Staleness::Absent | Staleness::Foreign | Staleness::Fresh | Staleness::Stale => {
-            make(root, &wanted)
-        }
+    if force {
+        return make(root, &wanted);
     }
+    match stamp::compare(&root.join(PLACE), &wanted)? {
+        Staleness::Fresh => println!("{PLACE} is up to date"),
+        Staleness::Absent | Staleness::Stale => make(root, &wanted)?,
+        Staleness::Foreign => return Err(foreign()),
+        Staleness::Edited(file) => return Err(edited(&file)),
+    }
+    Ok(())
 }
 
 /// Makes `vendor/pingora` when it is absent or older than pins and patches.
@@ -59,9 +59,10 @@ pub(crate) fn ensure(root: &Path) -> Result {
         ));
     }
     let wanted = stamp::of(&root.join(PINS), &patches::read(&root.join(PATCHES))?)?;
-    match stamp::compare(&root.join(PLACE), &wanted) {
+    match stamp::compare(&root.join(PLACE), &wanted)? {
         Staleness::Fresh => Ok(()),
         Staleness::Foreign => Err(foreign()),
+        Staleness::Edited(file) => Err(edited(&file)),
         Staleness::Absent | Staleness::Stale => make(root, &wanted),
     }
 }
@@ -75,6 +76,14 @@ fn foreign() -> String {
     format!(
         "{PLACE} is there, but was not made by this command; \
          move it away, or let `cargo xtask vendor --force` replace it"
+    )
+}
+
+/// What was tried there is worth a patch, or nothing: a gateway is never built from it unnoticed.
+fn edited(file: &str) -> String {
+    format!(
+        "{PLACE}/{file} is not as the patches leave it; make a patch of the change in {PATCHES}, \
+         or let `cargo xtask vendor --force` undo it"
     )
 }
 
@@ -136,7 +145,7 @@ fn stage(
     for patch in patches {
         patches::apply(staging, patch)?;
     }
-    fs::write(staging.join(STAMP), wanted).map_err(|error| format!("cannot write {STAMP}: {error}"))
+    stamp::put(staging, wanted)
 }
 
 /// Puts `staging` where cargo looks for it.
