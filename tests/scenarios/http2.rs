@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 
 use gateway_tests::certs::{Authority, Trust};
+use gateway_tests::frames::{END_HEADERS, END_STREAM, HEADERS, SETTINGS, fields, frame};
 use gateway_tests::gateway::{Door, Plan, runs};
 use gateway_tests::http2::{Http2, head};
 use gateway_tests::message::Request;
@@ -138,6 +139,46 @@ fn what_is_bounded_over_tls_is_bounded_in_clear_text() {
     // GOAWAY is the last: eight bytes, of which the last four are the code.
     let last = said.split_at(said.len().saturating_sub(17)).1;
     assert_eq!((last[3], last[16]), (7, 11), "{last:?}");
+}
+
+/// A connection that was asked something and rests.
+fn rests(addr: SocketAddr) -> TcpStream {
+    let mut stream = TcpStream::connect(addr).unwrap();
+    let mut said = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    said.extend(frame(SETTINGS, 0, 0, &[]));
+    // GET, http and `/`, by their places in the static table (RFC 7541 appendix A).
+    let block = [&[0x82, 0x86, 0x84], &*fields(&[(":authority", "shop")])].concat();
+    said.extend(frame(HEADERS, END_HEADERS | END_STREAM, 1, &block));
+    stream.write_all(&said).unwrap();
+    let mut head = [0; 9];
+    while head[3] != HEADERS {
+        stream.read_exact(&mut head).unwrap();
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        stream.read_exact(&mut payload).unwrap();
+    }
+    stream
+}
+
+/// PERFORMANCE: what an idle connection costs.
+#[test]
+fn a_connection_that_rests_keeps_little() {
+    let cluster = Cluster::of(&["a"]);
+    let door = clear_door(&cluster);
+    let held = || {
+        let text = fs::read_to_string(format!("/proc/{}/smaps_rollup", door.pid())).unwrap();
+        let line = text.lines().find(|line| line.starts_with("Pss:")).unwrap();
+        let kib = line.split_whitespace().nth(1).unwrap();
+        kib.parse::<u32>().unwrap()
+    };
+    let opens = || -> Vec<_> { (0..300).map(|_| rests(door.addr())).collect() };
+    let _first = opens();
+    let before = held();
+    let _second = opens();
+
+    let each = (held() - before) / 300;
+
+    assert!(each < 34, "{each} KiB");
 }
 
 #[test]

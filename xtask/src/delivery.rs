@@ -96,10 +96,14 @@ fn units(root: &Path) -> Result<Option<String>> {
     }
     let mut verify = vec!["verify", "--man=no"];
     verify.extend(UNIT_FILES);
-    let said = complaints(&mut program(&place, "systemd-analyze", &verify))?;
+    let (is_done, said) = complaints(&mut program(&place, "systemd-analyze", &verify))?;
     let objections = objections(&said);
     if !objections.is_empty() {
         return Err(format!("{UNITS}:\n{}", objections.join("\n")));
+    }
+    if !is_done {
+        let said = said.lines().last().unwrap_or_default();
+        return Ok(Some(format!("the units, by systemd-analyze: {said}")));
     }
     let [service, _] = UNIT_FILES;
     let secure = [

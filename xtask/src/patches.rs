@@ -129,7 +129,7 @@ impl News {
 
 /// Builds and tests the gateway without `patch`, and without those that only fit on top of it.
 fn without(root: &Path, patch: &Patch) -> Result<News> {
-    let ground = Ground::new(root, "canary");
+    let ground = Ground::new(root, "needed");
     let folder = root.join(vendor::PATCHES);
     let record = records(&folder)?;
     let record = record.iter().find(|one| one.is_of(&patch.name));

@@ -45,11 +45,12 @@ pub(crate) fn capture(command: &mut Command) -> Result<String> {
         .map_err(|_| format!("{} printed bytes that are no text", line(command)))
 }
 
-/// Runs `command` and returns what it complained of, whether it succeeded or not.
-pub(crate) fn complaints(command: &mut Command) -> Result<String> {
+/// Runs `command` and returns whether it succeeded, and what it complained of.
+pub(crate) fn complaints(command: &mut Command) -> Result<(bool, String)> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("cannot start {}: {error}", line(command)))?;
-    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok((output.status.success(), said))
 }
 
 /// Runs `command` with all that it prints in the file `log`; answers whether it succeeded.

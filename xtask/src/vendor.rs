@@ -30,26 +30,17 @@ pub(crate) const PLACE: &str = "vendor/pingora";
 
 /// The command: like [`ensure`], and says what it found. `--force` makes it again regardless.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
-    let force = match arguments {
-        [] => false,
-        [word] if word == "--force" => true,
+    match arguments {
+        [] if ensure(root)? => {}
+        [] => println!("{PLACE} is up to date"),
+        [word] if word == "--force" => make(root, &wanted(root)?)?,
         _ => return Err("vendor takes no argument but --force".to_owned()),
-    };
-    let wanted = stamp::of(&root.join(PINS), &patches::read(&root.join(PATCHES))?)?;
-    if force {
-        return make(root, &wanted);
-    }
-    match stamp::compare(&root.join(PLACE), &wanted)? {
-        Staleness::Fresh => println!("{PLACE} is up to date"),
-        Staleness::Absent | Staleness::Stale => make(root, &wanted)?,
-        Staleness::Foreign => return Err(foreign()),
-        Staleness::Edited(file) => return Err(edited(&file)),
     }
     Ok(())
 }
 
-/// Makes `vendor/pingora` when it is absent or older than pins and patches.
-pub(crate) fn ensure(root: &Path) -> Result {
+/// Makes `vendor/pingora` when it is absent or older than pins and patches; answers whether it did.
+pub(crate) fn ensure(root: &Path) -> Result<bool> {
     let lock = fs::read_to_string(root.join("Cargo.lock"))
         .map_err(|error| format!("cannot read Cargo.lock: {error}"))?;
     if is_unused(&lock) {
@@ -58,13 +49,17 @@ pub(crate) fn ensure(root: &Path) -> Result {
              let Cargo.toml and {PINS} name one version"
         ));
     }
-    let wanted = stamp::of(&root.join(PINS), &patches::read(&root.join(PATCHES))?)?;
+    let wanted = wanted(root)?;
     match stamp::compare(&root.join(PLACE), &wanted)? {
-        Staleness::Fresh => Ok(()),
+        Staleness::Fresh => Ok(false),
         Staleness::Foreign => Err(foreign()),
         Staleness::Edited(file) => Err(edited(&file)),
-        Staleness::Absent | Staleness::Stale => make(root, &wanted),
+        Staleness::Absent | Staleness::Stale => make(root, &wanted).map(|()| true),
     }
+}
+
+fn wanted(root: &Path) -> Result<String> {
+    stamp::of(&root.join(PINS), &patches::read(&root.join(PATCHES))?)
 }
 
 /// Cargo only warns when a `[patch]` fits nothing, and then builds what is not patched.

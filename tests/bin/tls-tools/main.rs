@@ -1,9 +1,10 @@
 //! `cargo xtask tls-tools`: the built gateway, asked by tools that are not ours what it agrees on by name
 //! and whether it can be harmed; what they found is `docs/tls-tools.md`.
 //!
-//! Where a tool lies is told by `GATEWAY_TESTSSL` and `GATEWAY_SSLYZE`; the others are the machine's.
+//! Where `sslyze` lies is told by `GATEWAY_SSLYZE`; the others are found by their names.
 //! `--check` writes nothing, leaves out what takes long, and names what is not as the page says. A tool
-//! that is not there is said; the page is written by all of them or not at all.
+//! that is not there, or not of the version that the page was made with, is said; the page is written by all
+//! of them or not at all.
 //!
 //! Source: GATEWAY §7, §8; adr/0053.
 #![allow(
@@ -73,9 +74,18 @@ fn check() -> Result<(), String> {
     for name in tools.absent() {
         println!("NOT CHECKED: {name} is not there");
     }
-    let rows = rows(&tools, true);
-    as_wanted(&rows)?;
     let written = fs::read_to_string(page()).unwrap_or_default();
+    let (rows, others): (Vec<Row>, Vec<Row>) = rows(&tools, true)
+        .into_iter()
+        .partition(|row| tools.is_of(row.tool(), &written));
+    for row in &others {
+        let told = row.complaint().unwrap_or_else(|| row.line());
+        println!(
+            "NOT CHECKED, for the page was made with another {}: {told}",
+            row.tool()
+        );
+    }
+    as_wanted(&rows)?;
     let stale: Vec<String> = rows.iter().map(Row::line).collect();
     let stale: Vec<String> = stale
         .into_iter()

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::ground::Ground;
 use crate::table::Row;
-use crate::tool::Tools;
+use crate::tool::{self, Tools};
 
 /// Names, the recommendation of Mozilla that each is held to, and what is wanted. Nobody but us trusts
 /// who signed.
@@ -202,7 +202,8 @@ fn testssl(ground: &Ground, tools: &Tools, words: &str) -> String {
     let file = ground.path("testssl.json");
     let _ = fs::remove_file(&file);
     let call = call.words("--quiet --color 0 --warnings batch --nodns none --fast");
-    let call = call.words("--openssl /usr/bin/openssl --add-ca");
+    let openssl = tool::place("openssl").expect("what testssl asks with");
+    let call = call.word("--openssl").word(openssl).word("--add-ca");
     let call = call.word(ground.path("ca.pem")).word("--jsonfile");
     let call = call.word(&file).words("--ip 127.0.0.1").words(words);
     let port = ground.addr("edge").port();

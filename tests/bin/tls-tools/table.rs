@@ -42,6 +42,11 @@ impl Row {
         self
     }
 
+    /// Whose row it is.
+    pub(crate) const fn tool(&self) -> &'static str {
+        self.tool
+    }
+
     /// The row as it stands in the table.
     pub(crate) fn line(&self) -> String {
         let verdict = match (self.found == self.wanted, self.because) {
@@ -69,12 +74,17 @@ impl Row {
     }
 }
 
+/// The line of a tool of this version.
+pub(crate) fn version_line(name: &str, version: &str) -> String {
+    format!("| {name} | {version} |")
+}
+
 /// The whole page.
 pub(crate) fn page(tools: &Tools, rows: &[Row]) -> String {
     let mut text = HEAD.to_owned() + "\n| tool | version |\n|---|---|\n";
     for (name, version) in tools.versions() {
         // Writing to a String does not fail.
-        let _ = writeln!(text, "| {name} | {version} |");
+        let _ = writeln!(text, "{}", version_line(name, version));
     }
     text += "\n| tool | asked | found | as wanted |\n|---|---|---|---|\n";
     text.extend(rows.iter().map(Row::line));

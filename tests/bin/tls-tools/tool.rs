@@ -3,7 +3,10 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+
+use crate::table;
 
 /// How long one call may take, for `timeout`.
 const PATIENCE: &str = "300";
@@ -14,7 +17,7 @@ const TOOLS: [(&str, &str, Option<&str>); 6] = [
     ("curl", "--version", None),
     ("nghttp", "--version", None),
     ("h2load", "--version", None),
-    ("testssl", "--version", Some("GATEWAY_TESTSSL")),
+    ("testssl", "--version", None),
     ("sslyze", "", Some("GATEWAY_SSLYZE")),
 ];
 
@@ -49,6 +52,14 @@ impl Tools {
         all.filter_map(|one| Some((one.0, one.2.as_deref()?)))
     }
 
+    /// Whether a page names this tool in the version that is there.
+    pub(crate) fn is_of(&self, tool: &str, page: &str) -> bool {
+        let mut versions = self.versions();
+        versions.any(|(name, version)| {
+            name == tool && page.contains(&table::version_line(name, version))
+        })
+    }
+
     /// A call of one; `None`: it is not there.
     pub(crate) fn get(&self, name: &str) -> Option<Call> {
         let one = self.all.iter().find(|one| one.0 == name)?;
@@ -57,6 +68,13 @@ impl Tools {
         command.arg(PATIENCE).arg(&one.1);
         Some(Call { command })
     }
+}
+
+/// Where a program lies that is the machine's, or was unpacked for this.
+pub(crate) fn place(name: &str) -> Option<PathBuf> {
+    let all = env::var_os("PATH")?;
+    let mut all = env::split_paths(&all).map(|folder| folder.join(name));
+    all.find(|path| path.is_file())
 }
 
 /// What a version is in what a tool says of itself: the first word that begins with a number.

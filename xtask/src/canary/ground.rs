@@ -3,7 +3,7 @@
 //! Laid out anew each time, but a file that stays the same is not written again, so that the next
 //! build only does what has changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,10 @@ impl Ground {
         let manifest = staging.join("Cargo.toml");
         let text = read(&manifest)?;
         let versions = versions(&text, &engine)?;
-        fs::write(&manifest, repinned(&text, &versions)).map_err(failed(&manifest))?;
+        let mut beside: BTreeSet<&String> =
+            patches.iter().flat_map(|patch| &patch.crates).collect();
+        beside.extend(versions.keys());
+        fs::write(&manifest, repinned(&text, &versions, &beside)).map_err(failed(&manifest))?;
         sync(&staging, &self.place.join("tree"))?;
         Ok(Laid {
             versions,
@@ -118,19 +121,18 @@ impl Ground {
     }
 }
 
-/// Puts Pingora below `engine`.
+/// Puts Pingora below `engine`; what a patch touches and a checkout does not have is the pinned one.
 fn take(root: &Path, source: &Source, patches: &[Patch], engine: &Path) -> Result {
-    match source {
-        Source::Checkout(folder) => {
-            copy::folder(folder, engine, &[".git", "target"]).map_err(failed(folder))
-        }
-        Source::Registry => {
-            for (name, source) in vendor::registry_sources(root, patches)? {
-                copy::tree(&source, &engine.join(name))?;
-            }
-            Ok(())
+    if let Source::Checkout(folder) = source {
+        copy::folder(folder, engine, &[".git", "target"]).map_err(failed(folder))?;
+    }
+    for (name, source) in vendor::registry_sources(root, patches)? {
+        let place = engine.join(name);
+        if !place.exists() {
+            copy::tree(&source, &place)?;
         }
     }
+    Ok(())
 }
 
 /// The version of each crate below `engine` that the workspace names.
@@ -180,8 +182,12 @@ fn version(manifest: &str, engine: &Path) -> Result<String> {
         .ok_or_else(|| "a crate of Pingora's says no version".to_owned())
 }
 
-/// The workspace's manifest, with these versions, all of them taken from beside it.
-fn repinned(manifest: &str, versions: &BTreeMap<String, String>) -> String {
+/// The workspace's manifest, with these versions, and these crates taken from beside it.
+fn repinned(
+    manifest: &str,
+    versions: &BTreeMap<String, String>,
+    beside: &BTreeSet<&String>,
+) -> String {
     let head = manifest
         .split("[patch.crates-io]")
         .next()
@@ -198,7 +204,7 @@ fn repinned(manifest: &str, versions: &BTreeMap<String, String>) -> String {
         }
     }
     text.push_str("[patch.crates-io]\n");
-    for name in versions.keys() {
+    for name in beside {
         text.push_str(&format!("{name} = {{ path = \"{PLACE}/{name}\" }}\n"));
     }
     text
@@ -253,6 +259,7 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::{pinned, repinned, sync, version};
+    use std::collections::{BTreeMap, BTreeSet};
     use std::fs;
     use std::path::Path;
 
@@ -262,9 +269,12 @@ mod tests {
         assert_eq!(pinned(manifest), "0.9.1");
         let versions =
             ["pingora-core", "pingora-http"].map(|name| (name.to_owned(), "1.0.0".into()));
+        let versions = BTreeMap::from(versions);
+        let http2 = "h2".to_owned();
+        let beside: BTreeSet<&String> = versions.keys().chain([&http2]).collect();
         assert_eq!(
-            repinned(manifest, &versions.into()),
-            "[workspace.dependencies]\nlog = \"0.4\"\npingora-core = { version = \"=1.0.0\", features = [\"rustls\"] }\npingora-http = \"=1.0.0\"\n\n[patch.crates-io]\npingora-core = { path = \"vendor/pingora/pingora-core\" }\npingora-http = { path = \"vendor/pingora/pingora-http\" }\n"
+            repinned(manifest, &versions, &beside),
+            "[workspace.dependencies]\nlog = \"0.4\"\npingora-core = { version = \"=1.0.0\", features = [\"rustls\"] }\npingora-http = \"=1.0.0\"\n\n[patch.crates-io]\nh2 = { path = \"vendor/pingora/h2\" }\npingora-core = { path = \"vendor/pingora/pingora-core\" }\npingora-http = { path = \"vendor/pingora/pingora-http\" }\n"
         );
     }
 

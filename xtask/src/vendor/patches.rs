@@ -18,6 +18,13 @@ pub(crate) struct Patch {
     pub(crate) files: Vec<String>,
 }
 
+/// What Pingora speaks HTTP/2 with.
+const HTTP2: &str = "h2";
+
+fn is_engine(name: &str) -> bool {
+    name.starts_with("pingora-") || name == HTTP2
+}
+
 /// Every patch in `folder`, in the order of the numbers.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Patch>> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
@@ -75,10 +82,10 @@ pub(crate) fn parse(name: String, text: String) -> Result<Patch> {
     let mut crates = Vec::new();
     for file in &files {
         match file.split_once('/') {
-            Some((owner, _)) if owner.starts_with("pingora-") => crates.push(owner.to_owned()),
+            Some((owner, _)) if is_engine(owner) => crates.push(owner.to_owned()),
             _ => {
                 return Err(format!(
-                    "{name}: {file} does not start with one of Pingora's crates"
+                    "{name}: {file} does not start with one of Pingora's crates, or `{HTTP2}`"
                 ));
             }
         }

@@ -97,5 +97,8 @@ fn there_is_one_issue_and_it_follows_what_is_found() {
 
 #[test]
 fn a_canary_that_did_not_run_is_no_news() {
-    assert_eq!(asked("broken", "1", "12 OPEN"), (false, Vec::new()));
+    for code in ["1", "2", "101", "137", ""] {
+        let told = asked(&format!("broken-{code}"), code, "12 OPEN");
+        assert_eq!(told, (false, Vec::new()), "{code}");
+    }
 }
