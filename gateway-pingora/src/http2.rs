@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gateway_config::model::Listener;
-use pingora_core::apps::{HttpServerApp, HttpServerOptions, ReusedHttpStream, ServerApp};
+use pingora_core::apps::{HttpServerApp, ReusedHttpStream, ServerApp};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::v2::server::H2Options;
 use pingora_core::server::ShutdownWatch;
@@ -24,11 +24,14 @@ const PSEUDO: u32 = 4;
 /// One connection's bounds before the proxy of its worker.
 struct Http2 {
     proxy: Arc<HttpProxy<Door>>,
-    options: HttpServerOptions,
     listener: Arc<Listener>,
 }
 
-/// Serves a connection to its end, which comes when it has been idle for too long.
+/// What may wait of an answer for its client to take it, bytes; the request is under way until the rest of it has
+/// found room here.
+const SEND_BUFFER: usize = 64 * 1024;
+
+/// Serves a connection to its end.
 pub(crate) async fn serve(
     mut conn: Box<Conn>,
     proxy: &Arc<HttpProxy<Door>>,
@@ -36,11 +39,8 @@ pub(crate) async fn serve(
     drain: &ShutdownWatch,
 ) {
     conn.open();
-    let mut options = HttpServerOptions::default();
-    options.h2_idle_timeout = Some(listener.idle);
     let http2 = Http2 {
         proxy: Arc::clone(proxy),
-        options,
         listener,
     };
     Arc::new(http2).process_new(conn, drain).await;
@@ -64,12 +64,9 @@ impl HttpServerApp for Http2 {
         options
             .max_concurrent_streams(limits.streams)
             .max_header_list_size(head.fields + head.line + overhead)
+            .max_send_buffer_size(SEND_BUFFER)
             // Counted by the stream below.
             .max_pending_accept_reset_streams(limits.resets as usize);
         Some(options)
-    }
-
-    fn server_options(&self) -> Option<&HttpServerOptions> {
-        Some(&self.options)
     }
 }

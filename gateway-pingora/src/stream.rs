@@ -67,6 +67,8 @@ pub(crate) struct Conn {
     next_look: Option<Instant>,
     /// What passes on a connection of HTTP/2.
     frames: Option<Box<Frames>>,
+    /// How long a connection of HTTP/2 may rest.
+    idle: Duration,
     /// A body that had to be waited for.
     sending: Option<Patience>,
     /// An answer that had to wait for the client to take bytes.
@@ -135,6 +137,7 @@ impl Conn {
             look_timer: Timer::default(),
             next_look: None,
             frames: None,
+            idle: Duration::ZERO,
             sending: None,
             taking: None,
             tls_may_hold_bytes: true,
@@ -147,11 +150,12 @@ impl Conn {
     }
 
     /// Lets bytes through from here on: an HTTP/2 connection frames itself. Its frames are counted,
-    /// and what its client has begun it must end in time.
+    /// what its client has begun it must end in time, and it may rest as long as it may now.
     pub(crate) fn open(&mut self) {
         let listener = self.client.listening.settings();
         self.reading = Reading::Open;
         self.frames = Some(Box::new(Frames::new(listener.http2_limits)));
+        self.idle = listener.idle;
         self.client
             .watch
             .until(clock::now() + listener.head.timeout);
@@ -162,15 +166,15 @@ impl Conn {
         let io = std::mem::replace(&mut self.io, Io::Gone);
         let output = std::mem::take(&mut self.output);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(linger(io, output, Arc::clone(&self.client)));
+            runtime.spawn(linger(io, output, self.linger(), Arc::clone(&self.client)));
         }
     }
 }
 
 /// Sends what is left, then says that nothing more will be sent, then reads on until the client
 /// has seen it. The connection counts as open until then.
-async fn linger(mut io: Io, output: Vec<u8>, _held: Arc<Client>) {
-    let _ = tokio::time::timeout(LINGER, async {
+async fn linger(mut io: Io, output: Vec<u8>, limit: Duration, _held: Arc<Client>) {
+    let _ = tokio::time::timeout(limit, async {
         if io.write_all(&output).await.is_err() || io.shutdown().await.is_err() {
             return;
         }

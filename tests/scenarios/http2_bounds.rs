@@ -18,16 +18,16 @@ use gateway_tests::wait;
 /// RFC 9113 §7: `ENHANCE_YOUR_CALM`.
 const CALM: Option<u32> = Some(0xb);
 /// RFC 9113 §6.5.2.
-const INITIAL_WINDOW: u16 = 4;
+pub(crate) const INITIAL_WINDOW: u16 = 4;
 
-struct Stage {
-    door: Door,
-    trust: Trust,
+pub(crate) struct Stage {
+    pub(crate) door: Door,
+    pub(crate) trust: Trust,
     admin: SocketAddr,
 }
 
 /// A site before this node, on a listener with these further settings.
-fn stage(cluster: &Cluster, listener: &str) -> Stage {
+pub(crate) fn stage(cluster: &Cluster, listener: &str) -> Stage {
     let authority = Authority::new();
     let identity = authority.signs(&["door.test"]);
     let door = Door::configured_over_tls(
@@ -61,7 +61,7 @@ impl Stage {
     }
 
     /// A client that has begun as usual.
-    fn begins(&self) -> Frames {
+    pub(crate) fn begins(&self) -> Frames {
         let mut client = self.connects();
         client.begins_with(&[]);
         client

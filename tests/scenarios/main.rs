@@ -36,6 +36,7 @@ mod hostile;
 mod http2;
 mod http2_bounds;
 mod http2_nodes;
+mod http2_rest;
 mod identity;
 mod lifecycle;
 mod logs;

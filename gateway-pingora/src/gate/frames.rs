@@ -64,13 +64,28 @@ pub(crate) struct Frames {
     content: usize,
     /// The first bytes of a reset of ours, or of a farewell, and how many they are.
     word: (u64, usize),
-    /// The code of our farewell.
-    farewell: Option<u32>,
+    /// The last stream and the code of our farewell.
+    farewell: Option<(u32, u32)>,
     /// The client has begun something of which it must send the rest.
     is_owed: bool,
     /// The highest stream of the client.
     last: u32,
     begun: u64,
+    /// Streams whose answers are not complete.
+    open: Vec<u32>,
+}
+
+/// What a connection waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The rest of a preface, settings included, or of a list of fields.
+    Owed,
+    /// Answers, to be made or to be taken.
+    Answers,
+    /// A request: there is no stream.
+    Rest,
+    /// The end: there is no stream, and the client has been told to go away.
+    Leave,
 }
 
 impl Frames {
@@ -91,12 +106,18 @@ impl Frames {
             is_owed: true,
             last: 0,
             begun: 0,
+            open: Vec::new(),
         }
     }
 
-    /// Whether the client owes the rest of its preface, settings included, or of a list of fields.
-    pub(crate) fn is_owed(&self) -> bool {
-        self.is_owed
+    /// What the connection waits for.
+    pub(crate) fn wait(&self) -> Wait {
+        match (self.is_owed, self.open.is_empty(), self.farewell) {
+            (true, ..) => Wait::Owed,
+            (false, false, _) => Wait::Answers,
+            (false, true, None) => Wait::Rest,
+            (false, true, Some(_)) => Wait::Leave,
+        }
     }
 
     /// Streams that the client has begun.
@@ -106,7 +127,13 @@ impl Frames {
 
     /// The code with which the engine has told the client to go away (RFC 9113 §7); 0 is no error.
     pub(crate) fn farewell(&self) -> Option<u32> {
-        self.farewell
+        self.farewell.map(|(_, code)| code)
+    }
+
+    /// Whether the client has been told which of its streams were taken (RFC 9113 §6.8): the first farewell of a
+    /// connection that is closed in order names more of them than there are.
+    pub(crate) fn is_told(&self) -> bool {
+        self.farewell.is_some_and(|(last, _)| last <= self.last)
     }
 
     /// Some bytes of the client.
@@ -142,10 +169,14 @@ impl Frames {
                 if head.stream > self.last {
                     self.last = head.stream;
                     self.begun += 1;
+                    self.open.push(head.stream);
                 }
             }
             PING => self.pings.one(limits.pings, now, Flood::Pings)?,
-            RST_STREAM => self.resets.one(limits.resets, now, Flood::Resets)?,
+            RST_STREAM => {
+                self.is_over(head.stream);
+                self.resets.one(limits.resets, now, Flood::Resets)?;
+            }
             SETTINGS => self.settings.one(limits.settings, now, Flood::Settings)?,
             _ => {}
         }
@@ -186,12 +217,21 @@ impl Frames {
                 }
                 Piece::End(head) if matches!(head.kind, GOAWAY | RST_STREAM) => {
                     let (word, _) = std::mem::take(&mut self.word);
-                    let code = u32::try_from(word & u64::from(u32::MAX)).unwrap_or_default();
+                    let low = |word: u64| u32::try_from(word & u64::from(u32::MAX));
+                    let code = low(word).unwrap_or_default();
                     if head.kind == GOAWAY {
-                        self.farewell = Some(code);
-                    } else if is_provoked(code) {
+                        self.farewell = Some((low(word >> 32).unwrap_or_default(), code));
+                        continue;
+                    }
+                    self.is_over(head.stream);
+                    if is_provoked(code) {
                         self.resets.one(self.limits.resets, now, Flood::Resets)?;
                     }
+                }
+                Piece::End(head)
+                    if matches!(head.kind, DATA | HEADERS) && head.flags & END_STREAM != 0 =>
+                {
+                    self.is_over(head.stream);
                 }
                 Piece::Payload(..) | Piece::End(_) | Piece::Head(_) => {}
             }
@@ -199,14 +239,22 @@ impl Frames {
         Ok(())
     }
 
+    /// A stream has its answer, or nobody waits for it.
+    fn is_over(&mut self, stream: u32) {
+        self.open.retain(|open| *open != stream);
+    }
+
     /// The frame that tells the client to go away, with this code; `None` in the middle of another one of
     /// ours.
     ///
     /// RFC 9113 §6.8: with the last stream that may have been served.
-    pub(crate) fn go_away(&self, code: u8) -> Option<[u8; 17]> {
+    pub(crate) fn go_away(&mut self, code: u8) -> Option<[u8; 17]> {
+        if !self.outgoing.is_between() || self.preface > 0 {
+            return None;
+        }
+        self.farewell = Some((self.last, u32::from(code)));
         let [a, b, c, d] = self.last.to_be_bytes();
-        let frame = [0, 0, 8, GOAWAY, 0, 0, 0, 0, 0, a, b, c, d, 0, 0, 0, code];
-        (self.outgoing.is_between() && self.preface == 0).then_some(frame)
+        Some([0, 0, 8, GOAWAY, 0, 0, 0, 0, 0, a, b, c, d, 0, 0, 0, code])
     }
 }
 
@@ -421,12 +469,49 @@ mod tests {
             frame(SETTINGS, 0, 0, b""),
             frame(CONTINUATION, END_HEADERS, 1, b"f"),
         ] {
-            owed.push(frames.is_owed());
+            owed.push(frames.wait() == Wait::Owed);
             frames.receive(&piece, now).unwrap();
         }
-        owed.push(frames.is_owed());
+        owed.push(frames.wait() == Wait::Owed);
         assert_eq!(owed, [true, true, false, true, true, false]);
         assert_eq!(frames.begun(), 1);
+    }
+
+    #[test]
+    fn a_connection_rests_when_each_answer_is_complete_or_given_up() {
+        let (mut frames, now) = (begun(), clock::now());
+        frames.receive(&frame(SETTINGS, 0, 0, b""), now).unwrap();
+        assert_eq!(frames.wait(), Wait::Rest);
+        for stream in [1, 3, 5, 7] {
+            let asks = frame(HEADERS, END_HEADERS | END_STREAM, stream, b"f");
+            frames.receive(&asks, now).unwrap();
+        }
+        let ends = [
+            frame(HEADERS, END_HEADERS | END_STREAM, 1, b"f"),
+            frame(RST_STREAM, 0, 3, b"\0\0\0\0"),
+            frame(DATA, END_STREAM, 5, b"all"),
+        ];
+        frames.send(&frame(DATA, 0, 5, b"some"), now).unwrap();
+        for end in ends {
+            assert_eq!(frames.wait(), Wait::Answers);
+            frames.send(&end, now).unwrap();
+        }
+        let gives_up = frame(RST_STREAM, 0, 7, b"\0\0\0\x08");
+        assert_eq!(frames.wait(), Wait::Answers);
+        frames.receive(&gives_up, now).unwrap();
+        assert_eq!(frames.wait(), Wait::Rest);
+    }
+
+    #[test]
+    fn a_client_is_told_by_the_farewell_that_names_no_more_streams_than_there_are() {
+        let (mut frames, now) = (begun(), clock::now());
+        frames.receive(&frame(SETTINGS, 0, 0, b""), now).unwrap();
+        let first = frame(GOAWAY, 0, 0, b"\x7f\xff\xff\xff\0\0\0\0");
+        frames.send(&first, now).unwrap();
+        assert_eq!((frames.wait(), frames.is_told()), (Wait::Leave, false));
+        let last = frame(GOAWAY, 0, 0, &[0; 8]);
+        frames.send(&last, now).unwrap();
+        assert!(frames.is_told());
     }
 
     #[test]

@@ -1,14 +1,20 @@
 //! What HTTP/2 adds to a connection: its frames are counted as they pass, and a client that sends too
-//! much of what carries nothing, or does not end what it has begun, is told to go away.
+//! much of what carries nothing, or does not end what it has begun, or rests too long, is told to go away.
 //!
 //! Source: RFC 9113 §5.4.1, §10.5; adr/0044.
 
 use std::io;
+use std::task::Context;
+use std::time::Duration;
 
-use super::Conn;
+use super::{Conn, LINGER};
 use crate::clock;
 use crate::counts::Count;
-use crate::gate::frames::{CALM, Flood, Frames, NO_ERROR};
+use crate::gate::frames::{CALM, Flood, NO_ERROR, Wait};
+
+/// How long a client that was told to go away, and whose answers are complete, may take to say that it has
+/// heard of it (RFC 9113 §6.8: a round trip).
+const SETTLE: Duration = Duration::from_secs(1);
 
 impl Conn {
     /// Counts what the client sent.
@@ -16,27 +22,43 @@ impl Conn {
         let Some(frames) = &mut self.frames else {
             return Ok(());
         };
-        let now = clock::now();
-        let was_owed = frames.is_owed();
-        let passed = frames.receive(bytes, now);
-        match (was_owed, frames.is_owed()) {
-            (true, false) => self.client.watch.clear(),
-            (false, true) => {
-                let limit = self.client.listening.settings().head.timeout;
-                self.client.watch.until(now + limit);
-            }
-            (false, false) | (true, true) => {}
-        }
+        let before = frames.wait();
+        let passed = frames.receive(bytes, clock::now());
+        self.waits_since(before);
         passed.map_err(|flood| self.is_flooded(flood))
     }
 
     /// Counts what the engine sends.
-    pub(super) fn sent(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn sent(&mut self, cx: &Context<'_>, bytes: &[u8]) -> io::Result<()> {
         let Some(frames) = &mut self.frames else {
             return Ok(());
         };
+        let before = frames.wait();
         let passed = frames.send(bytes, clock::now());
+        if self.waits_since(before) {
+            // Whoever reads watches the time, and may have looked before it was set.
+            cx.waker().wake_by_ref();
+        }
         passed.map_err(|flood| self.is_flooded(flood))
+    }
+
+    /// Sets the time for what the connection waits for now; whether that is something else than `before`.
+    fn waits_since(&self, before: Wait) -> bool {
+        let Some(wait) = self.frames.as_ref().map(|frames| frames.wait()) else {
+            return false;
+        };
+        if wait == before {
+            return false;
+        }
+        let watch = &self.client.watch;
+        let until = |limit| watch.until(clock::now() + limit);
+        match wait {
+            Wait::Owed => until(self.client.listening.settings().head.timeout),
+            Wait::Answers => watch.clear(),
+            Wait::Rest => until(self.idle),
+            Wait::Leave => until(SETTLE),
+        }
+        true
     }
 
     fn is_flooded(&mut self, flood: Flood) -> io::Error {
@@ -52,35 +74,51 @@ impl Conn {
         io::ErrorKind::ConnectionAborted.into()
     }
 
-    /// The client has not ended in time what it had begun.
-    pub(super) fn is_owed_too_long(&mut self, error: io::Error) -> io::Error {
-        if self.frames.is_some() {
-            self.client.listening.counts.dropped.slow_head.one();
-            self.say_go_away();
+    /// What the connection waited for has not come in time. To rest or to stay for too long is no error: it is as if
+    /// the client had ended.
+    pub(super) fn waited_too_long(&mut self, error: io::Error) -> io::Result<()> {
+        match self.frames.as_ref().map(|frames| frames.wait()) {
+            Some(Wait::Owed) => {
+                self.client.listening.counts.dropped.slow_head.one();
+                self.say_go_away();
+                Err(error)
+            }
+            Some(Wait::Rest | Wait::Leave) => {
+                self.say_farewell();
+                Ok(())
+            }
+            Some(Wait::Answers) | None => Err(error),
         }
-        error
     }
 
     /// Puts the last frame behind what was gathered; it is sent when the connection is dropped, which
     /// follows the error that it goes with.
     fn say_go_away(&mut self) {
-        self.put_last(CALM);
         self.count_unserved();
+        self.put_last(CALM);
         self.frames = None;
     }
 
-    /// A client that is closed on without an error, because it has been idle, learns which of its
+    /// A client that is closed on without an error, because it has been idle or does not leave, learns which of its
     /// requests were taken (RFC 9113 §6.8). Where the engine has told it, or it has left, nothing is said.
     pub(super) fn say_farewell(&mut self) {
-        let is_told = |frames: &Frames| frames.farewell().is_some();
         let frames = self.frames.as_deref();
-        if frames.is_some_and(|frames| !is_told(frames)) && !self.has_left() {
+        if frames.is_some_and(|frames| !frames.is_told()) && !self.has_left() {
             self.put_last(NO_ERROR);
         }
     }
 
+    /// How long to read on for the client to see the end.
+    pub(super) fn linger(&self) -> Duration {
+        let frames = self.frames.as_deref();
+        match frames.is_some_and(|frames| frames.wait() == Wait::Leave) {
+            true => SETTLE,
+            false => LINGER,
+        }
+    }
+
     fn put_last(&mut self, code: u8) {
-        let frames = self.frames.as_ref();
+        let frames = self.frames.as_mut();
         if let Some(last) = frames.and_then(|frames| frames.go_away(code)) {
             self.output.extend_from_slice(&last);
         }

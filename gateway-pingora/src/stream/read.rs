@@ -386,12 +386,10 @@ impl Conn {
         let read = Pin::new(&mut self.io).poll_read(cx, buf);
         self.tls_may_hold_bytes = read.is_ready();
         match read {
-            Poll::Pending => {
-                if let Err(error) = ready!(self.poll_watch(cx)) {
-                    return Poll::Ready(Err(self.is_owed_too_long(error)));
-                }
-                Poll::Pending
-            }
+            Poll::Pending => match ready!(self.poll_watch(cx)) {
+                Err(error) => Poll::Ready(self.waited_too_long(error)),
+                Ok(()) => Poll::Pending,
+            },
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Ready(Ok(())) => {
                 self.client.watch.moved();

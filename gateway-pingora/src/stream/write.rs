@@ -128,7 +128,7 @@ impl AsyncWrite for Conn {
             this.client.watch.moved();
         }
         let count = ready!(this.poll_take(cx, bytes))?;
-        this.sent(bytes.get(..count).unwrap_or_default())?;
+        this.sent(cx, bytes.get(..count).unwrap_or_default())?;
         Poll::Ready(Ok(count))
     }
 

@@ -1,0 +1,80 @@
+//! A connection of HTTP/2 without a request: when it rests, when it only seems to, and how it ends when the
+//! gateway does.
+
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use gateway_tests::frames::{DATA, END_STREAM, Frames, GOAWAY, WINDOW_UPDATE};
+use gateway_tests::node::{Cluster, Reply, Way};
+use gateway_tests::wait;
+use nix::sys::signal::Signal;
+use socket2::{Domain, Socket, Type};
+
+use crate::http2_bounds::{INITIAL_WINDOW, stage};
+
+/// A connection over which little is under way.
+fn narrow(addr: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(16 * 1024).unwrap();
+    socket.connect(&addr.into()).unwrap();
+    socket.into()
+}
+
+/// GATEWAY §8: a reader may be slow; who reads is not idle, though nothing is asked any more.
+#[test]
+fn what_is_still_being_taken_is_not_cut_by_the_idle_time() {
+    const ANSWERS: u32 = 90;
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::Says(Reply::new(200).body(vec![b'x'; 120_000])));
+    let stage = stage(&cluster, "idle = \"300ms\"");
+    let mut client = Frames::over(narrow(stage.door.addr()), &stage.trust, "door.test");
+    client.begins_with(&[(INITIAL_WINDOW, 0x7fff_ffff)]).sends(
+        WINDOW_UPDATE,
+        0,
+        0,
+        &0x3fff_ffff_u32.to_be_bytes(),
+    );
+    for number in 0..ANSWERS {
+        client.asks(2 * number + 1, "GET", "/x", true);
+    }
+
+    let (mut complete, mut bytes) = (0, 0);
+    while complete < ANSWERS {
+        let frame = client.hears().expect("all of every answer");
+        if frame.kind == DATA {
+            bytes += frame.payload.len();
+            complete += u32::from(frame.flags & END_STREAM != 0);
+            // The pace of a client, some 5 MB a second.
+            thread::sleep(Duration::from_millis(3));
+        }
+    }
+
+    assert_eq!(bytes, 90 * 120_000);
+    // Now it rests.
+    let last = client.hears_one(|one| one.kind == GOAWAY).unwrap();
+    assert_eq!(last.payload, [0, 0, 0, 179, 0, 0, 0, 0]);
+    assert!(client.ends_within(wait::SOON));
+}
+
+/// Case 72: a process without a request ends at once, also when a client does not say that it has heard.
+#[test]
+fn a_client_that_is_silent_when_the_gateway_leaves_does_not_delay_it() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(&cluster, "");
+    let mut client = stage.begins();
+    assert_eq!(client.asks(1, "GET", "/schema", true).status(1), Some(200));
+
+    stage.door.signal(Signal::SIGTERM);
+
+    for farewell in [
+        [0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0],
+        [0, 0, 0, 1, 0, 0, 0, 0],
+    ] {
+        let frame = client.hears_one(|one| one.kind == GOAWAY).unwrap();
+        assert_eq!(frame.payload, farewell);
+    }
+    // The connection is held open, and nobody waits for it.
+    stage.door.ends_within(wait::SOON);
+    drop(client);
+}
