@@ -3,7 +3,7 @@
 //!
 //! Source: GATEWAY §5, §7, §8; adr/0045.
 
-use std::convert::Infallible;
+use std::future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -75,22 +75,23 @@ pub(crate) async fn serve(arrival: Arrival, worker: Arc<Worker>) {
     let ends = ends_with(Arc::clone(&client), drain, turned, Arc::clone(&worker));
     tokio::select! {
         biased;
-        never = ends => match never {},
+        () = ends => {}
         () = connection::serve(Box::new(conn), client, worker) => {}
     }
 }
 
 /// Tells an encrypted connection to end: with all those of its post, or alone, when it does not keep to
-/// what its name is shown any more.
+/// what its name is shown any more. Returns when its time is over and it is no tunnel: it is cut then.
 async fn ends_with(
     client: Arc<Client>,
     of_post: Arc<Drain>,
     mut turned: watch::Receiver<()>,
     worker: Arc<Worker>,
-) -> Infallible {
+) {
     let mut told = of_post.watch();
     loop {
-        // Neither can be gone before us: we hold both.
+        let ends = client.drain.leave().map(|leave| leave.ends);
+        // Neither sender can be gone before us: we hold both.
         tokio::select! {
             _ = told.changed() => {
                 if let Some(leave) = of_post.leave() {
@@ -104,7 +105,20 @@ async fn ends_with(
                     client.drain.begin(Leave { idle_until: until, ends: until });
                 }
             }
+            () = comes(ends), if !client.is_tunnel() => {
+                if !client.is_tunnel() {
+                    return;
+                }
+            }
         }
+    }
+}
+
+/// Waits for a moment; without one, for ever.
+async fn comes(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => future::pending().await,
     }
 }
 
