@@ -94,9 +94,6 @@ impl Shown {
     /// Whether a handshake for this host could have come to what was agreed on. Under the profile of the
     /// name that was asked for it did, whatever has become of that since: such a connection is closed.
     pub(crate) fn allows(&self, agreed: &Agreed, host: &str) -> bool {
-        if self.of_sites.is_empty() {
-            return true;
-        }
         let Some(profile) = self.profile(Some(host)) else {
             return false;
         };

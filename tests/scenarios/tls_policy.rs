@@ -71,6 +71,38 @@ fn a_host_is_not_asked_for_over_a_connection_that_its_own_rules_would_not_have_l
     }
 }
 
+/// Whether another site has rules of its own is all the same.
+#[test]
+fn a_name_that_no_handshake_could_be_done_for_is_misdirected_under_strict_sni() {
+    for (strict, status) in [("strict_sni = true\n", 421), ("", 200)] {
+        for has_other in [false, true] {
+            let (mut house, _) = House::new();
+            let own = "tls = \"own\"\n";
+            house.text = house.text.replace(own, &format!("{own}{strict}"));
+            let answers = "routes.all = { path = \"/\", answer = 200 }\n";
+            house.text += &format!(
+                "[sites.own]\nlistener = \"edge\"\nhosts = [\"own.test\"]\n{answers}\
+                 [sites.rest]\nlistener = \"edge\"\ndefault = true\n{answers}"
+            );
+            if has_other {
+                let other = house.authority.signs(&["a.test"]);
+                house.profile("a", &other, "");
+                house.site("a", &["a.test"], "a");
+            }
+            let door = house.opens();
+            let mut client = house
+                .hello("own.test")
+                .shakes(door.addr())
+                .unwrap()
+                .converses();
+
+            client.asks(&Request::get("/").to("own.test")).is(200);
+            let of_nobody = client.asks(&Request::get("/").to("unknown.test"));
+            assert_eq!(of_nobody.status, status, "{strict} {has_other}");
+        }
+    }
+}
+
 #[test]
 fn connections_end_that_do_not_keep_to_stricter_rules_and_no_others() {
     let cluster = Cluster::of(&["n"]);
