@@ -3,7 +3,7 @@
 //!
 //! Source: GATEWAY §5, §7, §8; adr/0045.
 
-use std::convert::Infallible;
+use std::future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
@@ -75,22 +75,23 @@ pub(crate) async fn serve(arrival: Arrival, worker: Arc<Worker>) {
     let ends = ends_with(Arc::clone(&client), drain, turned, Arc::clone(&worker));
     tokio::select! {
         biased;
-        never = ends => match never {},
+        () = ends => {}
         () = connection::serve(Box::new(conn), client, worker) => {}
     }
 }
 
 /// Tells an encrypted connection to end: with all those of its post, or alone, when it does not keep to
-/// what its name is shown any more.
+/// what its name is shown any more. Returns when its time is over and it is no tunnel: it is cut then.
 async fn ends_with(
     client: Arc<Client>,
     of_post: Arc<Drain>,
     mut turned: watch::Receiver<()>,
     worker: Arc<Worker>,
-) -> Infallible {
+) {
     let mut told = of_post.watch();
     loop {
-        // Neither can be gone before us: we hold both.
+        let ends = client.drain.leave().map(|leave| leave.ends);
+        // Neither sender can be gone before us: we hold both.
         tokio::select! {
             _ = told.changed() => {
                 if let Some(leave) = of_post.leave() {
@@ -104,7 +105,20 @@ async fn ends_with(
                     client.drain.begin(Leave { idle_until: until, ends: until });
                 }
             }
+            () = comes(ends), if !client.is_tunnel() => {
+                if !client.is_tunnel() {
+                    return;
+                }
+            }
         }
+    }
+}
+
+/// Waits for a moment; without one, for ever.
+async fn comes(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => future::pending().await,
     }
 }
 
@@ -124,8 +138,9 @@ async fn client_of(
     let until = clock::now() + listener.head.timeout;
     let read = async {
         match begins(stream, until, drain).await {
-            true => read(stream, &mut header).await,
-            false => Err(Unread::None),
+            Ok(()) => read(stream, &mut header).await,
+            Err(Silent::TooLong) => Err(Unread::None),
+            Err(Silent::Drained) => Err(Unread::Left),
         }
     };
     match tokio::time::timeout_at(until.into(), read).await {
@@ -139,9 +154,11 @@ async fn client_of(
     }
 }
 
-/// Waits for the first byte, or the end: false when neither came before `until`, or before who is idle
-/// is to leave.
-async fn begins(stream: &TcpStream, until: Instant, drain: &Drain) -> bool {
+/// Waits for the first byte, or the end.
+///
+/// # Errors
+/// Neither came before `until`, or before who is idle is to leave.
+async fn begins(stream: &TcpStream, until: Instant, drain: &Drain) -> Result<(), Silent> {
     let begun = clock::now();
     let mut told = drain.watch();
     let mut first = [0];
@@ -150,9 +167,11 @@ async fn begins(stream: &TcpStream, until: Instant, drain: &Drain) -> bool {
         let listens = drain.listens_until(begun, until);
         tokio::select! {
             biased;
-            _ = stream.peek(&mut first) => return true,
+            _ = stream.peek(&mut first) => return Ok(()),
             _ = told.changed() => {}
-            () = tokio::time::sleep_until(listens.into()) => return false,
+            () = tokio::time::sleep_until(listens.into()) => {
+                return Err(if listens < until { Silent::Drained } else { Silent::TooLong });
+            }
         }
     }
 }
@@ -175,9 +194,18 @@ async fn read(
     Ok(header.client()?)
 }
 
+/// Why nothing is waited for on a connection on which nothing was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Silent {
+    /// Who is idle is to leave.
+    Drained,
+    /// It took too long.
+    TooLong,
+}
+
 /// Why there is no PROXY header.
 enum Unread {
-    /// Who connected has left.
+    /// Who connected has left, or was to.
     Left,
     /// What came is none.
     None,
@@ -211,12 +239,14 @@ async fn shake_hands(
     let listening = &client.listening;
     let until = clock::now() + listening.settings().handshake;
     let came_to = match begins(&stream, until, drain).await {
-        true => {
-            let _under_way = begin(client, worker)?;
+        Ok(()) => {
+            let _under_way = take_place(client, worker)?;
             let handshake = Box::pin(handshake::shake_hands(stream, &shown));
             tokio::time::timeout_at(until.into(), handshake).await.ok()
         }
-        false => None,
+        Err(Silent::TooLong) => None,
+        // Nobody has begun a handshake that could have come to anything.
+        Err(Silent::Drained) => return None,
     };
     let came_to = came_to.unwrap_or(Err(Handshake::Slow));
     let counts = &listening.counts.handshakes;
@@ -226,7 +256,8 @@ async fn shake_hands(
     Some(Conn::tls(stream, Arc::clone(client)))
 }
 
-fn begin(client: &Client, worker: &Worker) -> Option<Shaking> {
+/// A place among the handshakes under way, if the client may have one.
+fn take_place(client: &Client, worker: &Worker) -> Option<Shaking> {
     let listening = &client.listening;
     let most = worker
         .shared
@@ -251,4 +282,41 @@ fn begin(client: &Client, worker: &Worker) -> Option<Shaking> {
     count.one();
     listening.cannot_accept(why);
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// What comes of a silent connection that has `patience` and is told to leave after `idle`.
+    fn silent(patience: Duration, idle: Option<Duration>) -> Result<(), Silent> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let _client = TcpStream::connect(listener.local_addr().unwrap()).await;
+            let (stream, _) = listener.accept().await.unwrap();
+            let (now, drain) = (clock::now(), Drain::new());
+            if let Some(idle) = idle {
+                let idle_until = now + idle;
+                let ends = now + Duration::from_secs(60);
+                drain.begin(Leave { idle_until, ends });
+            }
+            begins(&stream, now + patience, &drain).await
+        })
+    }
+
+    #[test]
+    fn who_says_nothing_is_slow_only_where_nobody_else_ends_it() {
+        let (short, long) = (Duration::from_millis(1), Duration::from_secs(60));
+        assert_eq!(silent(short, None), Err(Silent::TooLong));
+        assert_eq!(silent(short, Some(long)), Err(Silent::TooLong));
+        assert_eq!(silent(long, Some(short)), Err(Silent::Drained));
+    }
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 use gateway_config::model::{Listener, Name};
 
 use crate::crew::{Crewman, Held};
-use crate::drain::Leave;
+use crate::drain::{LAST_LISTEN, Leave};
 use crate::fault::Fault;
 use crate::handover::{Handed, Handing, Outcome, handover};
 use crate::listening::Listening;
@@ -28,9 +28,6 @@ use crate::serving::Shared;
 use crate::shown::Shown;
 use crate::sockets::{Key, Planned, Sockets};
 use crate::view::{DrainingView, ListenerView};
-
-/// How long an idle connection is listened to when nothing is served any more.
-const LAST_LISTEN: Duration = Duration::from_millis(100);
 
 /// The generation that serves, and those that drain.
 pub(crate) struct Generations {

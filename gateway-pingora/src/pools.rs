@@ -43,7 +43,7 @@ impl LivePool {
             tls::check_names(pool)?;
         }
         let mut hasher = DefaultHasher::new();
-        (&pool.name, format!("{:?}", pool.tls)).hash(&mut hasher);
+        (&pool.name, &pool.tls).hash(&mut hasher);
         transport.hash_roots(&mut hasher);
         Ok(LivePool {
             pool: pool.clone(),

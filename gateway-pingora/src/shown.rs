@@ -50,12 +50,13 @@ impl Shown {
         let Some(own) = &listener.tls else {
             return Ok(None);
         };
+        let known = before.map(Shown::by_name).unwrap_or_default();
         let mut made: HashMap<Name, Arc<Profile>> = HashMap::new();
         let mut make = |tls: &Tls| -> Result<Arc<Profile>, Fault> {
-            if let Some(known) = made.get(&tls.name) {
-                return Ok(Arc::clone(known));
+            if let Some(made) = made.get(&tls.name) {
+                return Ok(Arc::clone(made));
             }
-            let known = before.and_then(|before| before.of_name(&tls.name));
+            let known = known.get(&*tls.name).copied();
             let profile = Profile::new(tls, listener, pairs, known)?;
             made.insert(Arc::clone(&tls.name), Arc::clone(&profile));
             Ok(profile)
@@ -94,9 +95,6 @@ impl Shown {
     /// Whether a handshake for this host could have come to what was agreed on. Under the profile of the
     /// name that was asked for it did, whatever has become of that since: such a connection is closed.
     pub(crate) fn allows(&self, agreed: &Agreed, host: &str) -> bool {
-        if self.of_sites.is_empty() {
-            return true;
-        }
         let Some(profile) = self.profile(Some(host)) else {
             return false;
         };
@@ -111,9 +109,9 @@ impl Shown {
         profile.is_some_and(|profile| profile.policy.allows(agreed))
     }
 
-    fn of_name(&self, name: &str) -> Option<&Arc<Profile>> {
-        let mut all = self.of_sites.values().chain([&self.own]);
-        all.find(|one| **one.name() == *name)
+    fn by_name(&self) -> HashMap<&str, &Arc<Profile>> {
+        let all = self.of_sites.values().chain([&self.own]);
+        all.map(|one| (&**one.name(), one)).collect()
     }
 }
 
@@ -206,6 +204,32 @@ mod tests {
             prop_assert_eq!(&named(&shown, Some(&name)), &wanted);
             let folded = format!("{}.", name.to_uppercase());
             prop_assert_eq!(&named(&shown, Some(&folded)), &wanted);
+        }
+    }
+
+    #[test]
+    fn every_profile_stays_the_same_one_when_it_is_made_again_from_the_same() {
+        let mut model = Model::new();
+        let mut listener = Listener::new("edge".into(), ([127, 0, 0, 1], 0).into());
+        listener.tls = Some(tls("own"));
+        for at in ["a", "b"] {
+            let mut site = Site::new(at.into(), "edge".into());
+            site.hosts.push(at.into());
+            site.tls = Some(Arc::new(tls(at)));
+            model.sites.push(site);
+        }
+        model.listeners.push(listener.clone());
+        let snapshot = Snapshot::new(model);
+        let make = |before: Option<&Shown>| {
+            let made = Shown::new(&snapshot, &listener, &Pairs::default(), before);
+            made.unwrap().unwrap()
+        };
+        let first = make(None);
+        let second = make(Some(&first));
+
+        for name in ["a", "b", "c"].map(Some) {
+            let (first, second) = (first.profile(name), second.profile(name));
+            assert!(Arc::ptr_eq(first.unwrap(), second.unwrap()), "{name:?}");
         }
     }
 

@@ -8,7 +8,7 @@
 //! Invariant: no value of a field is in the answer.
 
 use gateway_config::canonical::{Came, WhyMoved};
-use gateway_config::model::{Listener, Segments, Site};
+use gateway_config::model::{Listener, Site};
 use gateway_config::networks::Networks;
 use gateway_config::{Endpoint, Found, FoundBy, Snapshot, without_logins};
 use gateway_pingora::{ListenerView, PoolView, explain};
@@ -248,7 +248,7 @@ fn is_misdirected(
 ) -> bool {
     let own = listener.tls.as_ref();
     let judged = own.map(|own| site.tls.as_deref().unwrap_or(own));
-    let Some(tls) = judged.filter(|_| site.segments == Segments::Normalised) else {
+    let Some(tls) = judged.filter(|_| !site.is_front_door()) else {
         return false;
     };
     let is_covered = explain::is_covered(tls, asked.host());

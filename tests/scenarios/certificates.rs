@@ -272,25 +272,41 @@ fn of_several_certificates_the_one_is_shown_that_the_client_can_take() {
 }
 
 #[test]
-fn a_session_is_resumed_under_the_profile_it_began_under_and_no_other() {
+fn a_session_is_resumed_under_the_profile_it_began_under_on_its_listener_and_no_other() {
     let (mut house, _) = House::new();
-    let wide = house.authority.signs(&["a.test", "b.test", "never.test"]);
+    let wide = house.authority.signs(&["a.test", "never.test"]);
+    house.text += "[listeners.other]\nbind = \"127.0.0.1:0\"\ntls = \"own\"\n\
+                   [listeners.again]\nbind = \"127.0.0.1:0\"\ntls = \"own\"\n\
+                   [sites.other]\nlistener = \"other\"\nhosts = [\"a.test\"]\ntls = \"other\"\n\
+                   routes.all = { path = \"/\", answer = 200 }\n";
     house.profile("a", &wide, "");
+    house.profile("other", &wide, "");
     house.profile("never", &wide, "resumption = false");
-    house.site("a", &["a.test", "b.test"], "a");
     house.site("never", &["never.test"], "never");
+    house.site("a", &["a.test"], "a");
+    let of_both = "[sites.a]\nlistener = [\"edge\", \"again\"]";
+    house.text = house
+        .text
+        .replace("[sites.a]\nlistener = \"edge\"", of_both);
     let door = house.opens();
+    let at = |listener: &str| door.seen_as(listener).addr();
     for versions in [&[&TLS12][..], &[&TLS13]] {
         let trust = house.authority.trust();
-        let resumes = |name: &str| {
+        let begins = |name: &str| {
             let hello = Hello::speaking(name, &trust, versions, |_| true);
-            hello.shakes(door.addr()).unwrap().ends();
-            let again = hello.shakes(door.addr()).unwrap();
-            again.is_resumed()
+            hello.shakes(at("edge")).unwrap().ends();
+            hello
         };
+        let is_resumed =
+            |hello: Hello, listener: &str| hello.shakes(at(listener)).unwrap().is_resumed();
 
-        assert!(resumes("a.test"), "{versions:?}");
-        assert!(!resumes("never.test"), "{versions:?}");
+        assert!(is_resumed(begins("a.test"), "edge"), "{versions:?}");
+        assert!(!is_resumed(begins("never.test"), "edge"), "{versions:?}");
+        // The client knows its session by the name, so it brings it to another listener, too.
+        for listener in ["other", "again"] {
+            let went_on = is_resumed(begins("a.test"), listener);
+            assert!(!went_on, "{listener} {versions:?}");
+        }
     }
 }
 

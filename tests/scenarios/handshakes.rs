@@ -42,11 +42,11 @@ fn is_served(shaken: Shaken) {
     assert_eq!(shaken.converses().asks(&asked).is(200).text(), "own");
 }
 
-/// Tells it to end, and lets the time pass for which it listens to who is idle.
+/// Tells it to end, and waits until it listens no more to who is idle.
 fn stops(door: &Door) {
+    let mut silent = Conversation::open(door.seen_as("edge").addr());
     door.signal(Signal::SIGTERM);
-    let _ = door.log().waits_for("draining", |_| true);
-    let _ = wait::maybe(Duration::from_millis(500), || None::<()>);
+    assert!(silent.is_closed_within(wait::SOON));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gateway_tests::certs::Trust;
 use gateway_tests::client::Conversation;
+use gateway_tests::frames::Frames;
 use gateway_tests::gateway::Door;
 use gateway_tests::hello::Hello;
 use gateway_tests::http2::Http2;
@@ -70,6 +71,38 @@ fn a_host_is_not_asked_for_over_a_connection_that_its_own_rules_would_not_have_l
     }
 }
 
+/// Whether another site has rules of its own is all the same.
+#[test]
+fn a_name_that_no_handshake_could_be_done_for_is_misdirected_under_strict_sni() {
+    for (strict, status) in [("strict_sni = true\n", 421), ("", 200)] {
+        for has_other in [false, true] {
+            let (mut house, _) = House::new();
+            let own = "tls = \"own\"\n";
+            house.text = house.text.replace(own, &format!("{own}{strict}"));
+            let answers = "routes.all = { path = \"/\", answer = 200 }\n";
+            house.text += &format!(
+                "[sites.own]\nlistener = \"edge\"\nhosts = [\"own.test\"]\n{answers}\
+                 [sites.rest]\nlistener = \"edge\"\ndefault = true\n{answers}"
+            );
+            if has_other {
+                let other = house.authority.signs(&["a.test"]);
+                house.profile("a", &other, "");
+                house.site("a", &["a.test"], "a");
+            }
+            let door = house.opens();
+            let mut client = house
+                .hello("own.test")
+                .shakes(door.addr())
+                .unwrap()
+                .converses();
+
+            client.asks(&Request::get("/").to("own.test")).is(200);
+            let of_nobody = client.asks(&Request::get("/").to("unknown.test"));
+            assert_eq!(of_nobody.status, status, "{strict} {has_other}");
+        }
+    }
+}
+
 #[test]
 fn connections_end_that_do_not_keep_to_stricter_rules_and_no_others() {
     let cluster = Cluster::of(&["n"]);
@@ -111,6 +144,60 @@ fn connections_end_that_do_not_keep_to_stricter_rules_and_no_others() {
     assert_ne!(answer.is(200).field("connection"), Some("close"));
     let hello = Hello::speaking("a.test", &trust, &[&TLS12], |_| true);
     assert!(hello.fails(door.addr()).contains("ProtocolVersion"));
+}
+
+/// An answer that has begun, and does not go on.
+fn begun() -> Way {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n";
+    let raw = format!("{head}Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n");
+    Way::Raw(raw.into_bytes())
+}
+
+#[test]
+fn an_answer_without_an_end_is_cut_when_the_time_to_drain_is_over_and_a_tunnel_is_not() {
+    let cluster = Cluster::of(&["n"]);
+    // Not the node ends it.
+    cluster["n"].closes_idle_after(wait::EVENTUALLY);
+    let (mut house, _) = House::new();
+    let signed = house.authority.signs(&["a.test", "door.test"]);
+    let text = format!(
+        "[drain]\ndeadline = \"300ms\"\n\
+         [sites.a]\nlistener = \"edge\"\nhosts = [\"a.test\", \"door.test\"]\ntls = \"a\"\n\
+         routes.all = {{ path = \"/\", pool = \"p\", upgrade = true }}\n\
+         [pools.p]\nnodes = [\"{}\"]\nprobe = {{ every = \"250ms\" }}\n",
+        cluster["n"].addr()
+    );
+    house.text += &text;
+    house.profile("a", &signed, "alpn = [\"h2\", \"http/1.1\"]");
+    let door = house.opens();
+    let trust = house.authority.trust();
+    let asked = Request::get("/schema").to("a.test");
+    wait::until("a node", wait::SOON, || {
+        connects(door.addr(), &trust, &TLS12).asks(&asked).status == 200
+    });
+    cluster.next([Way::SwitchesAndEchoes, begun(), begun()]);
+    let mut tunnel = connects(door.addr(), &trust, &TLS12);
+    let switches = Request::get("/live").to("a.test");
+    let switches = switches.field("Connection", "Upgrade");
+    tunnel.asks(&switches.field("Upgrade", "echo")).is(101);
+    let mut old = connects(door.addr(), &trust, &TLS12);
+    old.sends(&asked).hears_first_chunk();
+    assert_eq!(old.hears_bytes(2), b"\r\n");
+    let mut http2 = Frames::open(door.addr(), &trust, "door.test");
+    http2.begins_with(&[]).asks(1, "GET", "/schema", true);
+    assert_eq!(http2.status(1), Some(200));
+
+    let strict = "min = \"1.3\"\nalpn = [\"http/1.1\"]";
+    reloads(
+        &door,
+        &house.text.replace("alpn = [\"h2\", \"http/1.1\"]", strict),
+    );
+
+    assert!(old.is_closed_within(wait::SOON), "HTTP/1.1");
+    assert!(http2.ends_within(wait::SOON), "HTTP/2");
+    assert!(tunnel.is_silent_for(Duration::from_millis(300)), "cut");
+    tunnel.says("still here");
+    assert_eq!(tunnel.hears_bytes(10), b"still here");
 }
 
 #[test]

@@ -204,13 +204,15 @@ impl Frames {
     pub fn ends_within(&mut self, limit: Duration) -> bool {
         self.wire.reads_within(limit);
         let mut sink = [0; 4096];
-        loop {
+        let has_ended = loop {
             match self.wire.read(&mut sink) {
-                Ok(0) => return true,
+                Ok(0) => break true,
                 Ok(_) => {}
-                Err(error) => return !is_silence(&error),
+                Err(error) => break !is_silence(&error),
             }
-        }
+        };
+        self.wire.reads_within(PATIENCE);
+        has_ended
     }
 }
 

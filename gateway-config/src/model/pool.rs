@@ -106,7 +106,7 @@ pub enum HashBy {
 }
 
 /// How a node is reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NodeTls {
     /// Clear text.
     Clear,

@@ -2,7 +2,6 @@
 //! the same limits here.
 
 use gateway_config::canonical::split_port;
-use gateway_config::model::Segments;
 use gateway_core::failure::Failure;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, Method, Version};
@@ -77,7 +76,7 @@ fn keeps_limits(admitted: &Admitted, request: &RequestHeader) -> Result<(), Fail
 /// An allowlist is there for every name.
 fn is_covered(admitted: &Admitted, request: &RequestHeader) -> bool {
     let (host, _) = split_port(authority(request));
-    admitted.site.site.segments == Segments::Decoded
+    admitted.site.site.is_front_door()
         || admitted.origin.is_trusted
         || host.is_empty()
         || admitted.client.may_ask_for(host)
