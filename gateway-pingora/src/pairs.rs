@@ -43,6 +43,15 @@ pub(crate) struct Known {
     broken: Option<String>,
     /// How near its end was when that was last told.
     told: Near,
+    /// What was in the files when they could last be read.
+    read: Option<Arc<Read>>,
+}
+
+/// What was in a pair of files, and what it came to.
+struct Read {
+    chain: Vec<u8>,
+    key: Vec<u8>,
+    pair: Result<Arc<Pair>, Fault>,
 }
 
 /// How near the end of a certificate is.
@@ -144,26 +153,32 @@ pub(crate) fn profiles(model: &Model) -> impl Iterator<Item = &Tls> {
 impl Known {
     /// Looks at the files again.
     fn look(&self, files: &Certificate, now: SystemTime) -> Known {
-        self.after(Pair::read(files), now)
+        match Read::again(files, self.read.as_ref()) {
+            Ok(read) => self.after(&read, now),
+            Err(fault) => Known {
+                broken: Some(fault.to_string()),
+                ..self.clone()
+            },
+        }
     }
 
     /// What is known when that is in the files.
-    fn after(&self, read: Result<Pair, Fault>, now: SystemTime) -> Known {
+    fn after(&self, read: &Arc<Read>, now: SystemTime) -> Known {
         let kept = |broken: Option<String>| Known {
-            shown: self.shown.clone(),
             broken,
-            told: self.told,
+            read: Some(Arc::clone(read)),
+            ..self.clone()
         };
-        match (read, &self.shown) {
+        match (&read.pair, &self.shown) {
             (Err(fault), _) => kept(Some(fault.to_string())),
-            (Ok(read), Some(shown)) if shown.is_same(&read) => kept(None),
-            (Ok(read), Some(shown)) if shown.is_valid(now) && !read.is_valid(now) => {
+            (Ok(pair), Some(shown)) if shown.is_same(pair) => kept(None),
+            (Ok(pair), Some(shown)) if shown.is_valid(now) && !pair.is_valid(now) => {
                 kept(Some("what is in its files is not valid now".to_owned()))
             }
-            (Ok(read), _) => Known {
-                shown: Some(Arc::new(read)),
-                broken: None,
+            (Ok(pair), _) => Known {
+                shown: Some(Arc::clone(pair)),
                 told: Near::Far,
+                ..kept(None)
             },
         }
     }
@@ -211,22 +226,36 @@ impl Near {
     }
 }
 
-impl Pair {
-    /// Reads a pair, and proves that it is one.
+impl Read {
+    /// Reads a pair of files; the same as `before` where they hold the same bytes.
     ///
     /// # Errors
-    /// [`Fault::Certificate`] names the file that cannot be read, or does not fit.
-    fn read(files: &Certificate) -> Result<Self, Fault> {
+    /// [`Fault::Certificate`] names the file that cannot be read.
+    fn again(files: &Certificate, before: Option<&Arc<Read>>) -> Result<Arc<Self>, Fault> {
+        let chain = bytes(&files.chain, FileRole::Chain)?;
+        let key = bytes(&files.key, FileRole::Key)?;
+        if let Some(before) = before.filter(|one| one.chain == chain && one.key == key) {
+            return Ok(Arc::clone(before));
+        }
+        let pair = Pair::of(files, &chain, &key).map(Arc::new);
+        Ok(Arc::new(Read { chain, key, pair }))
+    }
+}
+
+impl Pair {
+    /// Proves that it is one.
+    ///
+    /// # Errors
+    /// [`Fault::Certificate`] names the file that does not fit.
+    fn of(files: &Certificate, chain: &[u8], key: &[u8]) -> Result<Self, Fault> {
         let (chain_file, key_file) = (&*files.chain, &*files.key);
-        let bytes = bytes(chain_file, FileRole::Chain)?;
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
         let chain = chain.map_err(|why| fault(chain_file, why))?;
         let first = chain.first();
         let first = first.ok_or_else(|| fault(chain_file, "it holds no certificate"))?;
         let covered = Covered::of(first);
         let (begins, ends) = validity(&chain).map_err(|why| fault(chain_file, why))?;
-        let key = self::bytes(key_file, FileRole::Key)?;
-        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|why| fault(key_file, why))?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|why| fault(key_file, why))?;
         let signing = ring::default_provider()
             .key_provider
             .load_private_key(key)
@@ -289,25 +318,4 @@ fn fault(path: &Path, because: impl ToString) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_comes_near_at_three_weeks_one_week_and_a_day() {
-        let near = |left: u64| Near::of(Some(Duration::from_secs(left)));
-        for (left, wanted) in [
-            (22 * DAY, Near::Far),
-            (21 * DAY + 1, Near::Far),
-            (21 * DAY, Near::Weeks),
-            (7 * DAY + 1, Near::Weeks),
-            (7 * DAY, Near::Week),
-            (DAY + 1, Near::Week),
-            (DAY, Near::Day),
-            (0, Near::Day),
-        ] {
-            assert_eq!(near(left), wanted, "{left}");
-        }
-        assert_eq!(Near::of(None), Near::Over);
-        assert!(Near::Far < Near::Weeks && Near::Week < Near::Day && Near::Day < Near::Over);
-    }
-}
+mod tests;
