@@ -318,4 +318,4 @@ fn fault(path: &Path, because: impl ToString) -> Fault {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

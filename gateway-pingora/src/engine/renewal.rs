@@ -28,26 +28,31 @@ impl Engine {
         if !Arc::ptr_eq(&before, &self.pairs.load()) {
             return;
         }
+        if pairs.is_otherwise(&before)
+            && let Err(why) = self.show(&snapshot, &pairs)
+        {
+            // The next look begins where this one did, and tries again.
+            tracing::error!(%why, "certificates are shown as before");
+            return;
+        }
         for (chain, news) in pairs.news(&before, now) {
             say(chain, &news);
-        }
-        if pairs.is_otherwise(&before) {
-            self.show(&snapshot, &pairs);
         }
         self.pairs.store(Arc::new(pairs));
     }
 
-    fn show(&self, snapshot: &Snapshot, pairs: &Pairs) {
+    /// Shows them in the next handshakes.
+    ///
+    /// # Errors
+    /// [`Fault::Profile`]; everything is shown as before then.
+    fn show(&self, snapshot: &Snapshot, pairs: &Pairs) -> Result<(), Fault> {
         let listening = self.generations().listening();
-        match wanted(snapshot, pairs, &listening) {
-            Ok(wanted) => {
-                for ((listener, shown), one) in wanted.into_iter().zip(&listening) {
-                    debug_assert_eq!(listener.name, one.name);
-                    one.show(shown);
-                }
-            }
-            Err(why) => tracing::error!(%why, "certificates are shown as before"),
+        let wanted = wanted(snapshot, pairs, &listening)?;
+        for ((listener, shown), one) in wanted.into_iter().zip(&listening) {
+            debug_assert_eq!(listener.name, one.name);
+            one.show(shown);
         }
+        Ok(())
     }
 
     /// What cannot be used of the files of certificates, a sentence each.

@@ -1,21 +1,20 @@
-use std::path::PathBuf;
-use std::{fs, process};
+use std::time::UNIX_EPOCH;
 
 use gateway_config::model::Tls;
 
 use super::*;
+use crate::pairs::tests::Ground;
 
 /// A data plane of one listener that shows one certificate, with the files of that.
 struct House {
     engine: Engine,
-    dir: PathBuf,
+    ground: Ground,
 }
 
 impl House {
     fn new(name: &str, change: impl FnOnce(&mut Tls)) -> Self {
-        let dir = std::env::temp_dir().join(format!("gateway-{name}-{}", process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        let mut tls = Tls::new("own".into(), dir.join("chain.pem"), dir.join("own.key"));
+        let ground = Ground::new(name);
+        let mut tls = ground.tls();
         change(&mut tls);
         let mut listener = Listener::new("edge".into(), ([127, 0, 0, 1], 0).into());
         listener.tls = Some(tls);
@@ -23,7 +22,7 @@ impl House {
         model.workers = Some(1);
         model.listeners.push(listener);
         let engine = Engine::start(Arc::new(Snapshot::new(model)), Options::default()).unwrap();
-        House { engine, dir }
+        House { engine, ground }
     }
 
     fn renews(&self, meanwhile: impl FnOnce(&Engine)) {
@@ -38,7 +37,6 @@ impl Drop for House {
     fn drop(&mut self) {
         self.engine.drain();
         self.engine.join();
-        fs::remove_dir_all(&self.dir).unwrap();
     }
 }
 
@@ -63,4 +61,32 @@ fn a_look_that_a_change_has_overtaken_is_dropped() {
     assert!(Arc::ptr_eq(&pairs, &changed.unwrap()));
     house.renews(|_| ());
     assert!(!Arc::ptr_eq(&pairs, &house.engine.pairs.load()));
+}
+
+#[test]
+fn what_could_not_be_shown_is_told_of_by_nobody_and_tried_again() {
+    // No handshake can be done under such a profile, which no configuration comes to.
+    let house = House::new("unshown", |tls| (tls.tls12, tls.tls13) = (false, false));
+    let broken = house.engine.broken_certificates();
+    assert_eq!(broken.len(), 1);
+    house.ground.puts(Duration::ZERO, now() + DAY);
+    house.renews(|_| ());
+    let ends = || {
+        let pairs = house.engine.pairs.load();
+        let listener = house.engine.snapshot().model().listeners[0].clone();
+        pairs.standing(&listener.tls.unwrap()).0
+    };
+    assert_eq!((house.engine.broken_certificates(), ends()), (broken, None));
+
+    let mut model = house.engine.snapshot().model().clone();
+    model.listeners[0].tls.as_mut().unwrap().tls13 = true;
+    let prepared = house.engine.prepare(Arc::new(Snapshot::new(model)));
+    prepared.unwrap().activate();
+    assert!(ends().is_some());
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn now() -> Duration {
+    clock::wall().duration_since(UNIX_EPOCH).unwrap()
 }
