@@ -154,7 +154,7 @@ impl Known {
     /// Looks at the files again.
     fn look(&self, files: &Certificate, now: SystemTime) -> Known {
         match Read::again(files, self.read.as_ref()) {
-            Ok(read) => self.after(&read, now),
+            Ok(read) => self.after(files, &read, now),
             Err(fault) => Known {
                 broken: Some(fault.to_string()),
                 ..self.clone()
@@ -163,7 +163,7 @@ impl Known {
     }
 
     /// What is known when that is in the files.
-    fn after(&self, read: &Arc<Read>, now: SystemTime) -> Known {
+    fn after(&self, files: &Certificate, read: &Arc<Read>, now: SystemTime) -> Known {
         let kept = |broken: Option<String>| Known {
             broken,
             read: Some(Arc::clone(read)),
@@ -173,7 +173,8 @@ impl Known {
             (Err(fault), _) => kept(Some(fault.to_string())),
             (Ok(pair), Some(shown)) if shown.is_same(pair) => kept(None),
             (Ok(pair), Some(shown)) if shown.is_valid(now) && !pair.is_valid(now) => {
-                kept(Some("what is in its files is not valid now".to_owned()))
+                let fault = Fault::certificate(&files.chain, "what is in it is not valid now");
+                kept(Some(fault.to_string()))
             }
             (Ok(pair), _) => Known {
                 shown: Some(Arc::clone(pair)),
@@ -250,16 +251,18 @@ impl Pair {
     fn of(files: &Certificate, chain: &[u8], key: &[u8]) -> Result<Self, Fault> {
         let (chain_file, key_file) = (&*files.chain, &*files.key);
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
-        let chain = chain.map_err(|why| fault(chain_file, why))?;
+        let chain = chain.map_err(|why| Fault::certificate(chain_file, why))?;
         let first = chain.first();
-        let first = first.ok_or_else(|| fault(chain_file, "it holds no certificate"))?;
+        let first =
+            first.ok_or_else(|| Fault::certificate(chain_file, "it holds no certificate"))?;
         let covered = Covered::of(first);
-        let (begins, ends) = validity(&chain).map_err(|why| fault(chain_file, why))?;
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|why| fault(key_file, why))?;
+        let (begins, ends) = validity(&chain).map_err(|why| Fault::certificate(chain_file, why))?;
+        let key =
+            PrivateKeyDer::from_pem_slice(key).map_err(|why| Fault::certificate(key_file, why))?;
         let signing = ring::default_provider()
             .key_provider
             .load_private_key(key)
-            .map_err(|why| fault(key_file, why))?;
+            .map_err(|why| Fault::certificate(key_file, why))?;
         let certified = CertifiedKey::new(chain, signing);
         match certified.keys_match() {
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(Pair {
@@ -270,9 +273,9 @@ impl Pair {
             }),
             Err(Error::InconsistentKeys(_)) => {
                 let because = format!("it does not fit the certificate {}", chain_file.display());
-                Err(fault(key_file, because))
+                Err(Fault::certificate(key_file, because))
             }
-            Err(why) => Err(fault(chain_file, why)),
+            Err(why) => Err(Fault::certificate(chain_file, why)),
         }
     }
 
@@ -287,7 +290,7 @@ impl Pair {
 }
 
 fn bytes(path: &Path, role: FileRole) -> Result<Vec<u8>, Fault> {
-    read_pem(path, role).map_err(|why| fault(path, why))
+    read_pem(path, role).map_err(|why| Fault::certificate(path, why))
 }
 
 /// When all certificates of a chain are valid.
@@ -308,13 +311,6 @@ fn validity(chain: &[CertificateDer<'_>]) -> Result<(SystemTime, SystemTime), &'
 /// What lies before 1970 is long past, whenever it was.
 fn at(timestamp: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(u64::try_from(timestamp).unwrap_or(0))
-}
-
-fn fault(path: &Path, because: impl ToString) -> Fault {
-    Fault::Certificate {
-        path: path.to_path_buf(),
-        because: because.to_string(),
-    }
 }
 
 #[cfg(test)]

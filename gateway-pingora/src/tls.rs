@@ -43,7 +43,7 @@ impl Transport {
             NodeTls::System => (true, true, Some(system_roots()?)),
             NodeTls::Unverified => (true, false, Some(roots(Path::new("nobody"), NOBODY)?)),
             NodeTls::Verified(path) => {
-                let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
+                let pem = std::fs::read(path).map_err(|error| Fault::certificate(path, error))?;
                 (true, true, Some(roots(path, &pem)?))
             }
         };
@@ -109,13 +109,14 @@ pub(crate) fn check_names(pool: &Pool) -> Result<(), Fault> {
 /// process is told of them. One certificate of many that cannot be used is left out, as others leave it.
 fn system_roots() -> Result<Arc<CaType>, Fault> {
     let place = Path::new("the certificates of the system");
-    let found = rustls_native_certs::load_native_certs().map_err(|error| fault(place, error))?;
+    let found = rustls_native_certs::load_native_certs()
+        .map_err(|error| Fault::certificate(place, error))?;
     let usable = found
         .into_iter()
         .filter_map(|certificate| root(&certificate).ok());
     let roots: Vec<WrappedX509> = usable.collect();
     match roots.is_empty() {
-        true => Err(fault(place, "there are none")),
+        true => Err(Fault::certificate(place, "there are none")),
         false => Ok(roots.into()),
     }
 }
@@ -133,29 +134,22 @@ fn root(certificate: &CertificateDer<'static>) -> Result<WrappedX509, String> {
 pub(crate) fn roots(path: &Path, pem: &[u8]) -> Result<Arc<CaType>, Fault> {
     let mut roots = Vec::new();
     for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| fault(path, error))?;
-        roots.push(root(&certificate).map_err(|error| fault(path, error))?);
+        let certificate = certificate.map_err(|error| Fault::certificate(path, error))?;
+        roots.push(root(&certificate).map_err(|error| Fault::certificate(path, error))?);
     }
     match roots.is_empty() {
-        true => Err(fault(path, "it holds no certificate")),
+        true => Err(Fault::certificate(path, "it holds no certificate")),
         false => Ok(roots.into()),
     }
 }
 
 /// The certificates of a chain, as they stand in its file.
 pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
-    let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
+    let pem = std::fs::read(path).map_err(|error| Fault::certificate(path, error))?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    let found = found.map_err(|error| fault(path, error))?;
+    let found = found.map_err(|error| Fault::certificate(path, error))?;
     match found.is_empty() {
-        true => Err(fault(path, "it holds no certificate")),
+        true => Err(Fault::certificate(path, "it holds no certificate")),
         false => Ok(found),
-    }
-}
-
-fn fault(path: &Path, because: impl ToString) -> Fault {
-    Fault::Certificate {
-        path: path.to_owned(),
-        because: because.to_string(),
     }
 }

@@ -107,3 +107,16 @@ fn what_has_not_changed_is_understood_once_and_judged_again() {
     assert!(Arc::ptr_eq(&read(&early), &read(&later)));
     assert!(!Arc::ptr_eq(&shown(&first), &shown(&later)));
 }
+
+#[test]
+fn a_pair_that_is_not_valid_now_is_told_of_by_its_path() {
+    let ground = Ground::new("expired");
+    let [begins, ends] = VALID;
+    ground.puts(begins, ends);
+    let before = ground.pairs(&Pairs::default(), day(150));
+    ground.puts(days(100), days(140));
+    let pairs = ground.pairs(&before, day(150));
+    let chain = ground.files.chain.display();
+    let said = format!("{chain}: what is in it is not valid now; the certificate before is shown");
+    assert_eq!(pairs.broken().collect::<Vec<_>>(), [said]);
+}
