@@ -72,6 +72,8 @@ pub(crate) enum News {
     Broken(String),
     /// It ends, or has ended, this many days from now; rounded down.
     Ends(u64),
+    /// What is in its files can be used again, and is what was shown meanwhile.
+    Mended,
     /// It is shown from here on.
     Shown,
 }
@@ -101,10 +103,9 @@ impl Pairs {
 
     /// Whether handshakes are to be otherwise than `before`.
     pub(crate) fn is_otherwise(&self, before: &Pairs) -> bool {
-        let shown = |known: &Known| known.shown.as_ref().map(Arc::as_ptr);
         let other = |(files, known): (&Certificate, &Known)| {
             let before = before.0.get(files);
-            before.is_none_or(|before| shown(before) != shown(known))
+            before.is_none_or(|before| !known.is_shown_as(before))
         };
         self.0.iter().any(other)
     }
@@ -184,19 +185,19 @@ impl Known {
         }
     }
 
+    fn is_shown_as(&self, before: &Known) -> bool {
+        self.shown.as_ref().map(Arc::as_ptr) == before.shown.as_ref().map(Arc::as_ptr)
+    }
+
     fn news(&mut self, before: &Known, now: SystemTime) -> Vec<News> {
         let mut news = Vec::new();
         match &self.broken {
             Some(why) if before.broken.as_ref() != Some(why) => {
                 news.push(News::Broken(why.clone()));
             }
-            Some(_) => {}
-            None => {
-                let shown = |known: &Known| known.shown.as_ref().map(Arc::as_ptr);
-                if before.broken.is_some() || shown(self) != shown(before) {
-                    news.push(News::Shown);
-                }
-            }
+            None if !self.is_shown_as(before) => news.push(News::Shown),
+            None if before.broken.is_some() => news.push(News::Mended),
+            Some(_) | None => {}
         }
         if let Some(shown) = &self.shown {
             let left = shown.ends.duration_since(now).ok();

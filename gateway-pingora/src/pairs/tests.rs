@@ -120,3 +120,28 @@ fn a_pair_that_is_not_valid_now_is_told_of_by_its_path() {
     let said = format!("{chain}: what is in it is not valid now; the certificate before is shown");
     assert_eq!(pairs.broken().collect::<Vec<_>>(), [said]);
 }
+
+#[test]
+fn shown_is_said_only_where_what_is_shown_differs() {
+    let ground = Ground::new("mended");
+    let news = |before: &mut Pairs| {
+        let mut pairs = ground.pairs(before, day(150));
+        let all = pairs.news(before, day(150)).into_iter();
+        let all: Vec<News> = all.map(|(_, one)| one).collect();
+        *before = pairs;
+        all
+    };
+    let mut pairs = Pairs::default();
+    let [begins, ends] = VALID;
+    let chain = ground.puts(begins, ends);
+    assert_eq!(news(&mut pairs), [News::Shown]);
+    ground.writes("garbage");
+    assert!(matches!(&*news(&mut pairs), [News::Broken(_)]));
+    ground.writes(&chain);
+    assert_eq!(news(&mut pairs), [News::Mended]);
+    assert_eq!(news(&mut pairs), []);
+    ground.writes("garbage");
+    assert!(matches!(&*news(&mut pairs), [News::Broken(_)]));
+    ground.puts(begins, ends);
+    assert_eq!(news(&mut pairs), [News::Shown]);
+}
