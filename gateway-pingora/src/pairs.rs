@@ -70,7 +70,9 @@ enum Near {
 pub(crate) enum News {
     /// What is in its files cannot be used.
     Broken(String),
-    /// It ends, or has ended, this many days from now; rounded down.
+    /// It has ended.
+    Ended,
+    /// It ends this many days from now; rounded down.
     Ends(u64),
     /// What is in its files can be used again, and is what was shown meanwhile.
     Mended,
@@ -203,8 +205,8 @@ impl Known {
             let left = shown.ends.duration_since(now).ok();
             let near = Near::of(left);
             if near > self.told {
-                let days = left.map_or(0, |left| left.as_secs() / DAY);
-                news.push(News::Ends(days));
+                let ends = |left: Duration| News::Ends(left.as_secs() / DAY);
+                news.push(left.map_or(News::Ended, ends));
             }
             self.told = self.told.max(near);
         }

@@ -67,7 +67,8 @@ fn say(chain: &Path, news: &News) {
     let certificate = chain.display();
     match news {
         News::Broken(why) => tracing::warn!(%certificate, why, "a certificate cannot be used"),
-        News::Ends(0) => tracing::error!(%certificate, "a certificate has ended, or does today"),
+        News::Ended => tracing::error!(%certificate, "a certificate has ended"),
+        News::Ends(0) => tracing::error!(%certificate, "a certificate ends within a day"),
         News::Ends(days) => tracing::warn!(%certificate, days, "a certificate ends soon"),
         News::Mended => tracing::info!(%certificate, "a certificate can be used again"),
         News::Shown => tracing::info!(%certificate, "a certificate is shown that was not before"),

@@ -145,3 +145,24 @@ fn shown_is_said_only_where_what_is_shown_differs() {
     ground.puts(begins, ends);
     assert_eq!(news(&mut pairs), [News::Shown]);
 }
+
+#[test]
+fn the_last_day_and_the_end_are_two_things() {
+    let ground = Ground::new("ends");
+    let [begins, ends] = VALID;
+    ground.puts(begins, ends);
+    let mut pairs = Pairs::default();
+    let mut news = |now: SystemTime| {
+        let before = pairs.clone();
+        pairs = ground.pairs(&before, now);
+        let all = pairs.news(&before, now).into_iter();
+        all.map(|(_, one)| one).collect::<Vec<_>>()
+    };
+    let second = Duration::from_secs(1);
+    assert_eq!(news(day(150)), [News::Shown]);
+    assert_eq!(news(day(195)), [News::Ends(5)]);
+    assert_eq!(news(day(200) - second), [News::Ends(0)]);
+    assert_eq!(news(day(200)), []);
+    assert_eq!(news(day(200) + second), [News::Ended]);
+    assert_eq!(news(day(201)), []);
+}
