@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gateway_config::model::{Listener, Site, Tls};
+use gateway_config::model::{Listener, Name, Site, Tls};
 use gateway_config::{Diagnostic, FileRole, Loaded, NamedFile, Severity, codes, pairs};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -18,8 +18,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys};
 use x509_parser::certificate::X509Certificate;
-use x509_parser::extensions::GeneralName;
 
+use crate::covered::Covered;
 use crate::fault::Fault;
 use crate::{clock, tls};
 
@@ -98,11 +98,11 @@ pub fn live_with(loaded: &Loaded, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.into_iter().map(softened).collect()
 }
 
-/// Looks whether the certificates that a site is served under have one of its names.
+/// Looks whether the certificates that a site is served under cover each of its hosts.
 #[must_use]
 pub fn check_names(loaded: &Loaded) -> Vec<Diagnostic> {
     let model = loaded.snapshot.model();
-    let mut known: BTreeMap<&Path, Option<Vec<String>>> = BTreeMap::new();
+    let mut known: BTreeMap<&Path, Option<Covered>> = BTreeMap::new();
     let mut told = BTreeSet::new();
     let mut found = Vec::new();
     for site in model.sites.iter().filter(|site| !site.hosts.is_empty()) {
@@ -112,25 +112,27 @@ pub fn check_names(loaded: &Loaded) -> Vec<Diagnostic> {
                 continue;
             };
             let profile = site.tls.as_deref().unwrap_or(own);
-            let chains: Vec<&Path> = chains(profile).collect();
-            for chain in &chains {
-                known.entry(chain).or_insert_with(|| names_in(chain));
+            for chain in chains(profile) {
+                known.entry(chain).or_insert_with(|| covered(chain));
             }
-            let names = chains.iter().map(|chain| known.get(chain)?.as_ref());
+            let all = chains(profile).map(|chain| known.get(chain)?.as_ref());
             // What cannot be read, or is an authority's, has been told of.
-            let Some(names) = names.collect::<Option<Vec<_>>>() else {
+            let Some(all) = all.collect::<Option<Vec<_>>>() else {
                 continue;
             };
-            let names = || names.iter().copied().flatten();
-            let is_covered = site
+            let is_left_out = |host: &&Name| !all.iter().any(|one| one.lists(host));
+            let left_out: Vec<&str> = site
                 .hosts
                 .iter()
-                .any(|host| names().any(|name| covers(name, host)));
-            if !is_covered && told.insert((&site.name, &profile.name)) {
+                .filter(is_left_out)
+                .map(|host| &**host)
+                .collect();
+            if !left_out.is_empty() && told.insert((&site.name, &profile.name)) {
                 let named =
                     |file: &&NamedFile| file.role == FileRole::Chain && file.path == profile.chain;
                 let file = loaded.files.iter().find(named);
-                found.extend(file.map(|file| uncovered(file, site, names())));
+                let names = all.iter().flat_map(|one| one.all()).collect();
+                found.extend(file.map(|file| uncovered(file, site, &left_out, names)));
             }
         }
     }
@@ -143,56 +145,40 @@ fn chains(profile: &Tls) -> impl Iterator<Item = &Path> {
     std::iter::once(profile.chain.as_path()).chain(also)
 }
 
-/// The names that the first certificate of a file is for.
-fn names_in(chain: &Path) -> Option<Vec<String>> {
+/// What the first certificate of a file covers, unless it is an authority's.
+fn covered(chain: &Path) -> Option<Covered> {
     if !chain.is_file() {
         return None;
     }
     let all = tls::certificates(chain).ok()?;
-    let parsed = parsed(&all).ok()?;
-    let first = parsed.first().filter(|first| !first.is_ca())?;
-    let names = first.subject_alternative_name().ok()?;
-    let names = names
-        .into_iter()
-        .flat_map(|names| &names.value.general_names);
-    let dns = |name: &GeneralName<'_>| match name {
-        GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
-        _ => None,
-    };
-    Some(names.filter_map(dns).collect())
+    let is_authority = parsed(&all).ok()?.first()?.is_ca();
+    (!is_authority).then(|| all.first().map(|first| Covered::of(first)))?
 }
 
-/// Whether a name of a certificate stands for a host (RFC 6125 §6.4.3); a host with a `*` is only by itself.
-fn covers(name: &str, host: &str) -> bool {
-    let below = name.strip_prefix("*.");
-    name == host
-        || below.is_some_and(|parent| {
-            host.split_once('.')
-                .is_some_and(|(label, rest)| label != "*" && rest == parent)
-        })
-}
-
-fn uncovered<'n>(
-    file: &NamedFile,
-    site: &Site,
-    names: impl Iterator<Item = &'n String>,
-) -> Diagnostic {
-    /// Most names that are worth reading.
-    const SHOWN: usize = 8;
-
-    let names: Vec<&str> = names.take(SHOWN).map(String::as_str).collect();
-    let label = match names.as_slice() {
-        [] => "it has no names of hosts".to_owned(),
-        some => format!("made for {}", some.join(", ")),
-    };
+fn uncovered(file: &NamedFile, site: &Site, left_out: &[&str], names: Vec<String>) -> Diagnostic {
     let title = format!(
-        "the certificate in {} has none of the hosts of site `{}`",
+        "the certificate in {} does not cover hosts of site `{}`: {}",
         file.path.display(),
-        site.name
+        site.name,
+        some(left_out)
     );
+    let label = match &*names {
+        [] => "it has no names of hosts".to_owned(),
+        names => format!("made for {}", some(names)),
+    };
     Diagnostic::warning(codes::NAMES_UNCOVERED, title)
         .at(&file.place, label)
         .help("give the site a profile of its own with `tls`, or the certificate the site's names")
+}
+
+/// As many of them as are worth reading, and how many more there are.
+fn some<N: AsRef<str>>(names: &[N]) -> String {
+    const SHOWN: usize = 8;
+
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!(" and {more} more"));
+    shown.join(", ") + &more.unwrap_or_default()
 }
 
 /// Certificates to trust are read as they will be.
@@ -308,18 +294,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_one_label() {
-        for (name, host, is_covered) in [
-            ("a.test", "a.test", true),
-            ("*.test", "a.test", true),
-            ("*.test", "a.b.test", false),
-            ("*.test", "*.test", true),
-            ("*.test", "test", false),
-            ("*.b.test", "*.test", false),
-            ("*.test", "*.b.test", false),
-            ("a.test", "*.test", false),
-        ] {
-            assert_eq!(covers(name, host), is_covered, "{name} {host}");
-        }
+    fn eight_names_are_enough() {
+        let names: Vec<String> = (0..10).map(|count| format!("{count}.test")).collect();
+        let eight = "0.test, 1.test, 2.test, 3.test, 4.test, 5.test, 6.test, 7.test";
+        assert_eq!(some(&names[..1]), "0.test");
+        assert_eq!(some(&names[..8]), eight);
+        assert_eq!(some(&names), format!("{eight} and 2 more"));
     }
 }
