@@ -1,26 +1,27 @@
 //! Whether handshakes can be made of the certificates and keys that a configuration names.
 //!
 //! Asked before anything starts and by whoever only checks; says of each pair what
-//! `tls` would stumble over, and what clients would. A file that cannot be read is
+//! [`pairs`](crate::pairs) would stumble over, and what clients would. A file that cannot be read is
 //! passed over: [`check_files`](gateway_config::check_files) has said so.
 //!
-//! Source: adr/0028.
+//! Source: adr/0028, adr/0053.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use gateway_config::model::{Listener, Name, Site, Tls};
-use gateway_config::{Diagnostic, FileRole, Loaded, NamedFile, Severity, codes, pairs};
-use rustls::crypto::ring;
+use gateway_config::{
+    Diagnostic, FileRole, Loaded, NamedFile, Severity, codes, pairs, read_certificates, read_pem,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-use rustls::{Error, InconsistentKeys};
 use x509_parser::certificate::X509Certificate;
 
 use crate::covered::Covered;
 use crate::fault::Fault;
+use crate::pairs::{fits, parsed, signing};
 use crate::{clock, tls};
 
 /// Looks at every chain with its key, and at every file of certificates to trust.
@@ -30,14 +31,10 @@ pub fn check_certificates(files: &[NamedFile]) -> Vec<Diagnostic> {
 }
 
 fn check_at(files: &[NamedFile], now: SystemTime) -> Vec<Diagnostic> {
-    // Opening what is no file, a pipe say, may wait for ever.
-    let is_file = |one: &NamedFile| one.path.is_file();
-    let roots = files
-        .iter()
-        .filter(|file| file.role == FileRole::Ca && is_file(file));
+    let roots = files.iter().filter(|file| file.role == FileRole::Ca);
     let mut found: Vec<Diagnostic> = roots.filter_map(trusted).collect();
-    for (chain, key) in pairs(files).filter(|(chain, key)| is_file(chain) && is_file(key)) {
-        let Ok(certificates) = tls::certificates(&chain.path) else {
+    for (chain, key) in pairs(files) {
+        let Ok(certificates) = read_certificates(&chain.path) else {
             continue;
         };
         match parsed(&certificates) {
@@ -48,7 +45,7 @@ fn check_at(files: &[NamedFile], now: SystemTime) -> Vec<Diagnostic> {
                 let first = parsed.first();
                 found.extend(misfit.or_else(|| authority(chain, first?)));
             }
-            Err(because) => found.push(unusable(chain, "certificate", &because)),
+            Err(because) => found.push(unusable(chain, "certificate", because)),
         }
     }
     Diagnostic::sort(&mut found);
@@ -147,12 +144,10 @@ fn chains(profile: &Tls) -> impl Iterator<Item = &Path> {
 
 /// What the first certificate of a file covers, unless it is an authority's.
 fn covered(chain: &Path) -> Option<Covered> {
-    if !chain.is_file() {
-        return None;
-    }
-    let all = tls::certificates(chain).ok()?;
+    let all = read_certificates(chain).ok()?;
     let is_authority = parsed(&all).ok()?.first()?.is_ca();
-    (!is_authority).then(|| all.first().map(|first| Covered::of(first)))?
+    let first = all.first().filter(|_| !is_authority)?;
+    Some(Covered::of(first))
 }
 
 fn uncovered(file: &NamedFile, site: &Site, left_out: &[&str], names: Vec<String>) -> Diagnostic {
@@ -183,46 +178,26 @@ fn some<N: AsRef<str>>(names: &[N]) -> String {
 
 /// Certificates to trust are read as they will be.
 fn trusted(file: &NamedFile) -> Option<Diagnostic> {
-    let pem = std::fs::read(&file.path).ok()?;
-    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    if all.is_ok_and(|all| all.is_empty()) {
-        return None;
-    }
-    match tls::roots(&file.path, &pem) {
+    let all = read_certificates(&file.path).ok()?;
+    match tls::roots(&file.path, Ok(all)) {
         Err(Fault::Certificate { because, .. }) => Some(unusable(file, "certificate", &because)),
         _ => None,
     }
 }
 
-fn parsed<'c>(chain: &'c [CertificateDer<'_>]) -> Result<Vec<X509Certificate<'c>>, String> {
-    let one = |der: &'c CertificateDer<'_>| {
-        let (_, parsed) = x509_parser::parse_x509_certificate(der)
-            .map_err(|_| "what the block holds is no certificate, or a part of one".to_owned())?;
-        Ok(parsed)
-    };
-    chain.iter().map(one).collect()
-}
-
-/// Whether the key is that of the first certificate.
+/// Whether the key is that of the first certificate. Who else may read it has been told of.
 fn fit(chain: &NamedFile, all: &[CertificateDer<'static>], key: &NamedFile) -> Option<Diagnostic> {
-    let private = PrivateKeyDer::from_pem_file(&key.path).ok()?;
-    let signing = match ring::default_provider()
-        .key_provider
-        .load_private_key(private)
-    {
-        Ok(signing) => signing,
-        Err(_) => {
-            let because = "it is damaged, or of a kind that is not spoken here";
-            return Some(unusable(key, "key", because).help(KINDS));
-        }
+    let private = read_pem(&key.path, FileRole::Chain).ok()?;
+    let private = PrivateKeyDer::from_pem_slice(&private).ok()?;
+    let Ok(signing) = signing(private) else {
+        let because = "it is damaged, or of a kind that is not spoken here";
+        return Some(unusable(key, "key", because).help(KINDS));
     };
-    let fits = |one: &CertificateDer<'static>| {
-        CertifiedKey::new(vec![one.clone()], signing.clone()).keys_match()
-    };
-    match fits(all.first()?) {
-        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => None,
-        Err(Error::InconsistentKeys(_)) => {
-            let at = all.iter().position(|one| fits(one).is_ok());
+    let of = |one: &CertificateDer<'static>| CertifiedKey::new(vec![one.clone()], signing.clone());
+    match fits(&of(all.first()?)) {
+        Ok(true) => None,
+        Ok(false) => {
+            let at = all.iter().position(|one| fits(&of(one)) == Ok(true));
             Some(misfit(chain, key, at))
         }
         Err(why) => Some(unusable(chain, "certificate", &why.to_string())),

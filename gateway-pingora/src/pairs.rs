@@ -12,12 +12,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use gateway_config::model::{Certificate, Model, Tls};
-use gateway_config::{FileRole, read_pem};
+use gateway_config::{FileRole, certificates, read_pem};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::sign::CertifiedKey;
+use rustls::sign::{CertifiedKey, SigningKey};
 use rustls::{Error, InconsistentKeys};
+use x509_parser::certificate::X509Certificate;
 
 use crate::covered::Covered;
 use crate::fault::Fault;
@@ -252,33 +253,27 @@ impl Pair {
     /// # Errors
     /// [`Fault::Certificate`] names the file that does not fit.
     fn of(files: &Certificate, chain: &[u8], key: &[u8]) -> Result<Self, Fault> {
-        let (chain_file, key_file) = (&*files.chain, &*files.key);
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
-        let chain = chain.map_err(|why| Fault::certificate(chain_file, why))?;
-        let first = chain.first();
-        let first =
-            first.ok_or_else(|| Fault::certificate(chain_file, "it holds no certificate"))?;
-        let covered = Covered::of(first);
-        let (begins, ends) = validity(&chain).map_err(|why| Fault::certificate(chain_file, why))?;
-        let key =
-            PrivateKeyDer::from_pem_slice(key).map_err(|why| Fault::certificate(key_file, why))?;
-        let signing = ring::default_provider()
-            .key_provider
-            .load_private_key(key)
-            .map_err(|why| Fault::certificate(key_file, why))?;
-        let certified = CertifiedKey::new(chain, signing);
-        match certified.keys_match() {
-            Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(Pair {
+        let (of_chain, of_key) = (&*files.chain, &*files.key);
+        let chain = certificates(chain).map_err(|why| Fault::certificate(of_chain, why))?;
+        let all = parsed(&chain).map_err(|why| Fault::certificate(of_chain, why))?;
+        let (begins, ends) = validity(&all);
+        let covered = chain.first().map(|first| Covered::of(first));
+        let key = PrivateKeyDer::from_pem_slice(key);
+        let key = key.map_err(|why| Fault::certificate(of_key, why))?;
+        let key = signing(key).map_err(|why| Fault::certificate(of_key, why))?;
+        let certified = CertifiedKey::new(chain, key);
+        match fits(&certified) {
+            Ok(true) => Ok(Pair {
                 certified: Arc::new(certified),
-                covered: Arc::new(covered),
+                covered: Arc::new(covered.unwrap_or_default()),
                 begins,
                 ends,
             }),
-            Err(Error::InconsistentKeys(_)) => {
-                let because = format!("it does not fit the certificate {}", chain_file.display());
-                Err(Fault::certificate(key_file, because))
+            Ok(false) => {
+                let because = format!("it does not fit the certificate {}", of_chain.display());
+                Err(Fault::certificate(of_key, because))
             }
-            Err(why) => Err(Fault::certificate(chain_file, why)),
+            Err(why) => Err(Fault::certificate(of_chain, why)),
         }
     }
 
@@ -296,19 +291,48 @@ fn bytes(path: &Path, role: FileRole) -> Result<Vec<u8>, Fault> {
     read_pem(path, role).map_err(|why| Fault::certificate(path, why))
 }
 
-/// When all certificates of a chain are valid.
-fn validity(chain: &[CertificateDer<'_>]) -> Result<(SystemTime, SystemTime), &'static str> {
-    let mut of_all = (UNIX_EPOCH, None);
-    for one in chain {
-        let (_, parsed) = x509_parser::parse_x509_certificate(one)
-            .map_err(|_| "what a block holds is no certificate, or a part of one")?;
-        let validity = parsed.validity();
-        let begins = at(validity.not_before.timestamp());
-        let ends = at(validity.not_after.timestamp());
-        let sooner = of_all.1.map_or(ends, |known: SystemTime| known.min(ends));
-        of_all = (of_all.0.max(begins), Some(sooner));
+/// What the certificates of a chain say.
+///
+/// # Errors
+/// One says nothing that could be understood.
+pub(crate) fn parsed<'c>(
+    chain: &'c [CertificateDer<'_>],
+) -> Result<Vec<X509Certificate<'c>>, &'static str> {
+    let one = |der: &'c CertificateDer<'_>| {
+        let (_, parsed) = x509_parser::parse_x509_certificate(der)
+            .map_err(|_| "what the block holds is no certificate, or a part of one")?;
+        Ok(parsed)
+    };
+    chain.iter().map(one).collect()
+}
+
+/// A key as handshakes are signed with it.
+///
+/// # Errors
+/// It is damaged, or of a kind that is not spoken here.
+pub(crate) fn signing(key: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+    let provider = ring::default_provider().key_provider;
+    provider.load_private_key(key)
+}
+
+/// Whether a key is that of the first certificate; one of a kind that cannot be compared counts as such.
+///
+/// # Errors
+/// The certificate cannot be used.
+pub(crate) fn fits(certified: &CertifiedKey) -> Result<bool, Error> {
+    match certified.keys_match() {
+        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(true),
+        Err(Error::InconsistentKeys(_)) => Ok(false),
+        Err(why) => Err(why),
     }
-    Ok((of_all.0, of_all.1.unwrap_or(UNIX_EPOCH)))
+}
+
+/// When all certificates of a chain are valid.
+fn validity(chain: &[X509Certificate<'_>]) -> (SystemTime, SystemTime) {
+    let all = || chain.iter().map(|one| one.validity());
+    let begins = all().map(|one| at(one.not_before.timestamp())).max();
+    let ends = all().map(|one| at(one.not_after.timestamp())).min();
+    (begins.unwrap_or(UNIX_EPOCH), ends.unwrap_or(UNIX_EPOCH))
 }
 
 /// What lies before 1970 is long past, whenever it was.
