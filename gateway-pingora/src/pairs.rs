@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gateway_config::model::{Certificate, Model, Tls};
+use gateway_config::model::{Model, PairFiles, Tls};
 use gateway_config::{FileRole, certificates, read_pem};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -83,14 +83,14 @@ pub(crate) enum News {
 
 /// Every pair that a model names.
 #[derive(Clone, Default)]
-pub(crate) struct Pairs(BTreeMap<Certificate, Known>);
+pub(crate) struct Pairs(BTreeMap<PairFiles, Known>);
 
 impl Pairs {
     /// Reads what a model names; what cannot be used goes on as it was `before`.
     pub(crate) fn read(model: &Model, before: &Pairs, now: SystemTime) -> Self {
         let mut pairs = Pairs::default();
         for files in profiles(model).flat_map(Tls::certificates) {
-            let known = |files: &Certificate| match before.0.get(files) {
+            let known = |files: &PairFiles| match before.0.get(files) {
                 Some(known) => known.look(files, now),
                 None => Known::default().look(files, now),
             };
@@ -100,13 +100,13 @@ impl Pairs {
     }
 
     /// What is known of a pair.
-    pub(crate) fn get(&self, files: &Certificate) -> Option<&Known> {
+    pub(crate) fn get(&self, files: &PairFiles) -> Option<&Known> {
         self.0.get(files)
     }
 
     /// Whether handshakes are to be otherwise than `before`.
     pub(crate) fn is_otherwise(&self, before: &Pairs) -> bool {
-        let other = |(files, known): (&Certificate, &Known)| {
+        let other = |(files, known): (&PairFiles, &Known)| {
             let before = before.0.get(files);
             before.is_none_or(|before| !known.is_shown_as(before))
         };
@@ -156,7 +156,7 @@ pub(crate) fn profiles(model: &Model) -> impl Iterator<Item = &Tls> {
 
 impl Known {
     /// Looks at the files again.
-    fn look(&self, files: &Certificate, now: SystemTime) -> Known {
+    fn look(&self, files: &PairFiles, now: SystemTime) -> Known {
         match Read::again(files, self.read.as_ref()) {
             Ok(read) => self.after(files, &read, now),
             Err(fault) => Known {
@@ -167,7 +167,7 @@ impl Known {
     }
 
     /// What is known when that is in the files.
-    fn after(&self, files: &Certificate, read: &Arc<Read>, now: SystemTime) -> Known {
+    fn after(&self, files: &PairFiles, read: &Arc<Read>, now: SystemTime) -> Known {
         let kept = |broken: Option<String>| Known {
             broken,
             read: Some(Arc::clone(read)),
@@ -236,7 +236,7 @@ impl Read {
     ///
     /// # Errors
     /// [`Fault::Certificate`] names the file that cannot be read.
-    fn again(files: &Certificate, before: Option<&Arc<Read>>) -> Result<Arc<Self>, Fault> {
+    fn again(files: &PairFiles, before: Option<&Arc<Read>>) -> Result<Arc<Self>, Fault> {
         let chain = bytes(&files.chain, FileRole::Chain)?;
         let key = bytes(&files.key, FileRole::Key)?;
         if let Some(before) = before.filter(|one| one.chain == chain && one.key == key) {
@@ -252,7 +252,7 @@ impl Pair {
     ///
     /// # Errors
     /// [`Fault::Certificate`] names the file that does not fit.
-    fn of(files: &Certificate, chain: &[u8], key: &[u8]) -> Result<Self, Fault> {
+    fn of(files: &PairFiles, chain: &[u8], key: &[u8]) -> Result<Self, Fault> {
         let (of_chain, of_key) = (&*files.chain, &*files.key);
         let chain = certificates(chain).map_err(|why| Fault::certificate(of_chain, why))?;
         let all = parsed(&chain).map_err(|why| Fault::certificate(of_chain, why))?;

@@ -9,7 +9,7 @@ use super::*;
 /// The files of one pair.
 pub(crate) struct Ground {
     dir: PathBuf,
-    files: Certificate,
+    files: PairFiles,
 }
 
 impl Ground {
@@ -17,12 +17,12 @@ impl Ground {
         let dir = std::env::temp_dir().join(format!("gateway-{name}-{}", process::id()));
         fs::create_dir_all(&dir).unwrap();
         let (chain, key) = (dir.join("own.pem"), dir.join("own.key"));
-        let files = Certificate { chain, key };
+        let files = PairFiles { chain, key };
         Ground { dir, files }
     }
 
     pub(crate) fn tls(&self) -> Tls {
-        let Certificate { chain, key } = self.files.clone();
+        let PairFiles { chain, key } = self.files.clone();
         Tls::new("own".into(), chain, key)
     }
 
