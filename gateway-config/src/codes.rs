@@ -180,8 +180,8 @@ codes! {
         "Clients refuse a certificate before its first and after its last day, so handshakes fail. It is a warning, because the same file is right on another day and everything else is served. The clock of this machine was asked.";
     AUTHORITY_SHOWN = 607, "an authority's certificate shown as a server's own",
         "The first certificate of the chain may sign others. Many clients refuse such a certificate when a server shows it as its own. Let it sign one for the server's names, and put that one first.";
-    NAMES_UNCOVERED = 608, "a certificate for none of a site's names",
-        "The site is served under this certificate, and none of its `hosts` is among the names in it, so every client would refuse the handshake. Often the wrong profile was named, or the file is another site's. Only the names of subject alternative names count (RFC 6125 section 6.4.4); `*.shop.example` stands for one label. It is a warning, because a certificate may be on its way.";
+    NAMES_UNCOVERED = 608, "a certificate without all of a site's names",
+        "The site is served under this certificate, and not all of its `hosts` are among the names in it, so every client that asks for one of the others would refuse the handshake. Often the wrong profile was named, the file is another site's, or a host came to the site after the certificate was made. Only the names of subject alternative names count (RFC 6125 section 6.4.4); `*.shop.example` stands for one label. It is a warning, because a certificate may be on its way.";
     NOT_BOUND = 701, "an address that cannot be listened on",
         "The system does not give this address to the process: another process has it, or the same address is asked for twice, or it is no address of this machine, or a port below 1024 needs a right that this user does not have. `ss -ltnp` shows who has it.";
 }

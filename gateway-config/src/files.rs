@@ -154,12 +154,37 @@ pub fn read_pem(path: &Path, role: FileRole) -> io::Result<Vec<u8>> {
     if role == FileRole::Key
         && let Some(mode) = too_open(&file)?
     {
-        let why = format!("others may read it: its mode is {mode:03o}");
+        let why = format!(
+            "others may read it, its mode is {mode:03o}: chmod 600 {}",
+            path.display()
+        );
         return Err(io::Error::new(ErrorKind::PermissionDenied, why));
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The certificates of a file, in their order; one at least.
+///
+/// # Errors
+/// As [`read_pem`], or what [`certificates`] says of it.
+pub fn read_certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
+    certificates(&read_pem(path, FileRole::Chain)?)
+}
+
+/// The certificates of a text, in their order; one at least.
+///
+/// # Errors
+/// There is none, or a block of the text is damaged.
+pub fn certificates(pem: &[u8]) -> io::Result<Vec<CertificateDer<'static>>> {
+    let invalid = |why: String| io::Error::new(ErrorKind::InvalidData, why);
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match found {
+        Ok(found) if found.is_empty() => Err(invalid("it holds no certificate".to_owned())),
+        Ok(found) => Ok(found),
+        Err(why) => Err(invalid(why.to_string())),
+    }
 }
 
 fn key(file: &NamedFile) -> Looked {

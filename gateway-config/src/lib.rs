@@ -50,7 +50,9 @@ pub mod value;
 pub use capability::Capability;
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use endpoint::Endpoint;
-pub use files::{FileRole, MAX_PAGE, NamedFile, check_files, pairs, read_pem};
+pub use files::{
+    FileRole, MAX_PAGE, NamedFile, certificates, check_files, pairs, read_certificates, read_pem,
+};
 pub use hosts::{FoundAt, FoundBy, Hosts};
 pub use load::{load, load_all, load_all_for, load_source, load_sources, load_sources_for};
 pub use masking::{HIDDEN, without_logins};

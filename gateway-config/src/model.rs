@@ -22,7 +22,7 @@ mod pool;
 mod route;
 mod site;
 
-pub use listener::{Certificate, HeadLimits, Http2Limits, InFlight, Listener, Protocols, Tls};
+pub use listener::{HeadLimits, Http2Limits, InFlight, Listener, PairFiles, Protocols, Tls};
 pub use pool::{
     Balance, HashBy, Health, HttpProbe, Node, NodeHost, NodeTls, Pool, Probe, ProbeKind, RetryOn,
     TlsName,

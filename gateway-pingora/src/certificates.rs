@@ -1,26 +1,27 @@
 //! Whether handshakes can be made of the certificates and keys that a configuration names.
 //!
 //! Asked before anything starts and by whoever only checks; says of each pair what
-//! `tls` would stumble over, and what clients would. A file that cannot be read is
+//! [`pairs`](crate::pairs) would stumble over, and what clients would. A file that cannot be read is
 //! passed over: [`check_files`](gateway_config::check_files) has said so.
 //!
-//! Source: adr/0028.
+//! Source: adr/0028, adr/0053.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gateway_config::model::{Listener, Site, Tls};
-use gateway_config::{Diagnostic, FileRole, Loaded, NamedFile, Severity, codes, pairs};
-use rustls::crypto::ring;
+use gateway_config::model::{Listener, Name, Site, Tls};
+use gateway_config::{
+    Diagnostic, FileRole, Loaded, NamedFile, Severity, codes, pairs, read_certificates, read_pem,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-use rustls::{Error, InconsistentKeys};
 use x509_parser::certificate::X509Certificate;
-use x509_parser::extensions::GeneralName;
 
+use crate::covered::Covered;
 use crate::fault::Fault;
+use crate::pairs::{fits, parsed, signing};
 use crate::{clock, tls};
 
 /// Looks at every chain with its key, and at every file of certificates to trust.
@@ -30,14 +31,10 @@ pub fn check_certificates(files: &[NamedFile]) -> Vec<Diagnostic> {
 }
 
 fn check_at(files: &[NamedFile], now: SystemTime) -> Vec<Diagnostic> {
-    // Opening what is no file, a pipe say, may wait for ever.
-    let is_file = |one: &NamedFile| one.path.is_file();
-    let roots = files
-        .iter()
-        .filter(|file| file.role == FileRole::Ca && is_file(file));
+    let roots = files.iter().filter(|file| file.role == FileRole::Ca);
     let mut found: Vec<Diagnostic> = roots.filter_map(trusted).collect();
-    for (chain, key) in pairs(files).filter(|(chain, key)| is_file(chain) && is_file(key)) {
-        let Ok(certificates) = tls::certificates(&chain.path) else {
+    for (chain, key) in pairs(files) {
+        let Ok(certificates) = read_certificates(&chain.path) else {
             continue;
         };
         match parsed(&certificates) {
@@ -48,7 +45,7 @@ fn check_at(files: &[NamedFile], now: SystemTime) -> Vec<Diagnostic> {
                 let first = parsed.first();
                 found.extend(misfit.or_else(|| authority(chain, first?)));
             }
-            Err(because) => found.push(unusable(chain, "certificate", &because)),
+            Err(because) => found.push(unusable(chain, "certificate", because)),
         }
     }
     Diagnostic::sort(&mut found);
@@ -98,11 +95,11 @@ pub fn live_with(loaded: &Loaded, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.into_iter().map(softened).collect()
 }
 
-/// Looks whether the certificates that a site is served under have one of its names.
+/// Looks whether the certificates that a site is served under cover each of its hosts.
 #[must_use]
 pub fn check_names(loaded: &Loaded) -> Vec<Diagnostic> {
     let model = loaded.snapshot.model();
-    let mut known: BTreeMap<&Path, Option<Vec<String>>> = BTreeMap::new();
+    let mut known: BTreeMap<&Path, Option<Covered>> = BTreeMap::new();
     let mut told = BTreeSet::new();
     let mut found = Vec::new();
     for site in model.sites.iter().filter(|site| !site.hosts.is_empty()) {
@@ -112,25 +109,27 @@ pub fn check_names(loaded: &Loaded) -> Vec<Diagnostic> {
                 continue;
             };
             let profile = site.tls.as_deref().unwrap_or(own);
-            let chains: Vec<&Path> = chains(profile).collect();
-            for chain in &chains {
-                known.entry(chain).or_insert_with(|| names_in(chain));
+            for chain in chains(profile) {
+                known.entry(chain).or_insert_with(|| covered(chain));
             }
-            let names = chains.iter().map(|chain| known.get(chain)?.as_ref());
+            let all = chains(profile).map(|chain| known.get(chain)?.as_ref());
             // What cannot be read, or is an authority's, has been told of.
-            let Some(names) = names.collect::<Option<Vec<_>>>() else {
+            let Some(all) = all.collect::<Option<Vec<_>>>() else {
                 continue;
             };
-            let names = || names.iter().copied().flatten();
-            let is_covered = site
+            let is_left_out = |host: &&Name| !all.iter().any(|one| one.lists(host));
+            let left_out: Vec<&str> = site
                 .hosts
                 .iter()
-                .any(|host| names().any(|name| covers(name, host)));
-            if !is_covered && told.insert((&site.name, &profile.name)) {
+                .filter(is_left_out)
+                .map(|host| &**host)
+                .collect();
+            if !left_out.is_empty() && told.insert((&site.name, &profile.name)) {
                 let named =
                     |file: &&NamedFile| file.role == FileRole::Chain && file.path == profile.chain;
                 let file = loaded.files.iter().find(named);
-                found.extend(file.map(|file| uncovered(file, site, names())));
+                let names = all.iter().flat_map(|one| one.all()).collect();
+                found.extend(file.map(|file| uncovered(file, site, &left_out, names)));
             }
         }
     }
@@ -143,100 +142,62 @@ fn chains(profile: &Tls) -> impl Iterator<Item = &Path> {
     std::iter::once(profile.chain.as_path()).chain(also)
 }
 
-/// The names that the first certificate of a file is for.
-fn names_in(chain: &Path) -> Option<Vec<String>> {
-    if !chain.is_file() {
-        return None;
-    }
-    let all = tls::certificates(chain).ok()?;
-    let parsed = parsed(&all).ok()?;
-    let first = parsed.first().filter(|first| !first.is_ca())?;
-    let names = first.subject_alternative_name().ok()?;
-    let names = names
-        .into_iter()
-        .flat_map(|names| &names.value.general_names);
-    let dns = |name: &GeneralName<'_>| match name {
-        GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
-        _ => None,
-    };
-    Some(names.filter_map(dns).collect())
+/// What the first certificate of a file covers, unless it is an authority's.
+fn covered(chain: &Path) -> Option<Covered> {
+    let all = read_certificates(chain).ok()?;
+    let is_authority = parsed(&all).ok()?.first()?.is_ca();
+    let first = all.first().filter(|_| !is_authority)?;
+    Some(Covered::of(first))
 }
 
-/// Whether a name of a certificate stands for a host (RFC 6125 §6.4.3); a host with a `*` is only by itself.
-fn covers(name: &str, host: &str) -> bool {
-    let below = name.strip_prefix("*.");
-    name == host
-        || below.is_some_and(|parent| {
-            host.split_once('.')
-                .is_some_and(|(label, rest)| label != "*" && rest == parent)
-        })
-}
-
-fn uncovered<'n>(
-    file: &NamedFile,
-    site: &Site,
-    names: impl Iterator<Item = &'n String>,
-) -> Diagnostic {
-    /// Most names that are worth reading.
-    const SHOWN: usize = 8;
-
-    let names: Vec<&str> = names.take(SHOWN).map(String::as_str).collect();
-    let label = match names.as_slice() {
-        [] => "it has no names of hosts".to_owned(),
-        some => format!("made for {}", some.join(", ")),
-    };
+fn uncovered(file: &NamedFile, site: &Site, left_out: &[&str], names: Vec<String>) -> Diagnostic {
     let title = format!(
-        "the certificate in {} has none of the hosts of site `{}`",
+        "the certificate in {} does not cover hosts of site `{}`: {}",
         file.path.display(),
-        site.name
+        site.name,
+        some(left_out)
     );
+    let label = match &*names {
+        [] => "it has no names of hosts".to_owned(),
+        names => format!("made for {}", some(names)),
+    };
     Diagnostic::warning(codes::NAMES_UNCOVERED, title)
         .at(&file.place, label)
         .help("give the site a profile of its own with `tls`, or the certificate the site's names")
 }
 
+/// As many of them as are worth reading, and how many more there are.
+fn some<N: AsRef<str>>(names: &[N]) -> String {
+    const SHOWN: usize = 8;
+
+    let shown: Vec<&str> = names.iter().take(SHOWN).map(AsRef::as_ref).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!(" and {more} more"));
+    shown.join(", ") + &more.unwrap_or_default()
+}
+
 /// Certificates to trust are read as they will be.
 fn trusted(file: &NamedFile) -> Option<Diagnostic> {
-    let pem = std::fs::read(&file.path).ok()?;
-    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    if all.is_ok_and(|all| all.is_empty()) {
-        return None;
-    }
-    match tls::roots(&file.path, &pem) {
+    let all = read_certificates(&file.path).ok()?;
+    match tls::roots(&file.path, Ok(all)) {
         Err(Fault::Certificate { because, .. }) => Some(unusable(file, "certificate", &because)),
         _ => None,
     }
 }
 
-fn parsed<'c>(chain: &'c [CertificateDer<'_>]) -> Result<Vec<X509Certificate<'c>>, String> {
-    let one = |der: &'c CertificateDer<'_>| {
-        let (_, parsed) = x509_parser::parse_x509_certificate(der)
-            .map_err(|_| "what the block holds is no certificate, or a part of one".to_owned())?;
-        Ok(parsed)
-    };
-    chain.iter().map(one).collect()
-}
-
-/// Whether the key is that of the first certificate.
+/// Whether the key is that of the first certificate. Who else may read it has been told of.
 fn fit(chain: &NamedFile, all: &[CertificateDer<'static>], key: &NamedFile) -> Option<Diagnostic> {
-    let private = PrivateKeyDer::from_pem_file(&key.path).ok()?;
-    let signing = match ring::default_provider()
-        .key_provider
-        .load_private_key(private)
-    {
-        Ok(signing) => signing,
-        Err(_) => {
-            let because = "it is damaged, or of a kind that is not spoken here";
-            return Some(unusable(key, "key", because).help(KINDS));
-        }
+    let private = read_pem(&key.path, FileRole::Chain).ok()?;
+    let private = PrivateKeyDer::from_pem_slice(&private).ok()?;
+    let Ok(signing) = signing(private) else {
+        let because = "it is damaged, or of a kind that is not spoken here";
+        return Some(unusable(key, "key", because).help(KINDS));
     };
-    let fits = |one: &CertificateDer<'static>| {
-        CertifiedKey::new(vec![one.clone()], signing.clone()).keys_match()
-    };
-    match fits(all.first()?) {
-        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => None,
-        Err(Error::InconsistentKeys(_)) => {
-            let at = all.iter().position(|one| fits(one).is_ok());
+    let of = |one: &CertificateDer<'static>| CertifiedKey::new(vec![one.clone()], signing.clone());
+    match fits(&of(all.first()?)) {
+        Ok(true) => None,
+        Ok(false) => {
+            let at = all.iter().position(|one| fits(&of(one)) == Ok(true));
             Some(misfit(chain, key, at))
         }
         Err(why) => Some(unusable(chain, "certificate", &why.to_string())),
@@ -308,18 +269,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_one_label() {
-        for (name, host, is_covered) in [
-            ("a.test", "a.test", true),
-            ("*.test", "a.test", true),
-            ("*.test", "a.b.test", false),
-            ("*.test", "*.test", true),
-            ("*.test", "test", false),
-            ("*.b.test", "*.test", false),
-            ("*.test", "*.b.test", false),
-            ("a.test", "*.test", false),
-        ] {
-            assert_eq!(covers(name, host), is_covered, "{name} {host}");
-        }
+    fn eight_names_are_enough() {
+        let names: Vec<String> = (0..10).map(|count| format!("{count}.test")).collect();
+        let eight = "0.test, 1.test, 2.test, 3.test, 4.test, 5.test, 6.test, 7.test";
+        assert_eq!(some(&names[..1]), "0.test");
+        assert_eq!(some(&names[..8]), eight);
+        assert_eq!(some(&names), format!("{eight} and 2 more"));
     }
 }

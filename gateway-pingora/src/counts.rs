@@ -86,7 +86,7 @@ pub(crate) struct Handshakes([Count; Handshake::ALL.len()]);
 /// Connections closed at once, by the reason.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
-    /// As many as one client may have were open.
+    /// As many as one client may have were open, or its share of the handshakes was under way.
     pub(crate) client: Count,
     /// As many as may be were open.
     pub(crate) full: Count,

@@ -41,9 +41,18 @@ impl Covered {
     /// Whether a host, as a client wrote it and without a port, is covered. Where no name is known
     /// nothing is judged: no client that checks has come this far.
     pub(crate) fn has(&self, host: &str) -> bool {
-        if self.names.is_empty() && self.addresses.is_empty() {
-            return true;
-        }
+        let is_known = !self.names.is_empty() || !self.addresses.is_empty();
+        !is_known || self.lists(host)
+    }
+
+    /// The names, and the addresses.
+    pub(crate) fn all(&self) -> impl Iterator<Item = String> {
+        let names = self.names.iter().map(ToString::to_string);
+        names.chain(self.addresses.iter().map(ToString::to_string))
+    }
+
+    /// Whether a host is one of them. A host that begins with `*.` is only by itself.
+    pub(crate) fn lists(&self, host: &str) -> bool {
         let bare = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
@@ -75,7 +84,14 @@ mod tests {
             names: vec!["a.test".into(), "*.b.test".into()],
             addresses: vec!["192.0.2.1".parse().unwrap(), "::1".parse().unwrap()],
         };
-        for host in ["a.test", "A.Test.", "x.b.test", "192.0.2.1", "[::1]"] {
+        for host in [
+            "a.test",
+            "A.Test.",
+            "x.b.test",
+            "*.b.test",
+            "192.0.2.1",
+            "[::1]",
+        ] {
             assert!(covered.has(host), "{host}");
         }
         for host in [
@@ -83,6 +99,8 @@ mod tests {
             "x.y.b.test",
             ".b.test",
             "*.a.test",
+            "*.test",
+            "*.x.b.test",
             "a.test..",
             "192.0.2.2",
             "[::2]",
@@ -90,6 +108,7 @@ mod tests {
         ] {
             assert!(!covered.has(host), "{host}");
         }
-        assert!(Covered::default().has("a.test"));
+        let nothing = Covered::default();
+        assert!(nothing.has("a.test") && !nothing.lists("a.test"));
     }
 }

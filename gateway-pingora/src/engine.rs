@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU16;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use arc_swap::ArcSwap;
 use gateway_config::Snapshot;
 use gateway_config::model::{Listener, Model, Name};
 use gateway_core::pool::Asked;
@@ -21,13 +21,15 @@ use crate::exposition::Exposition;
 use crate::fault::Fault;
 use crate::generation::{Generations, Plan, Wanted};
 use crate::listening::Listening;
-use crate::pairs::{News, Pairs};
+use crate::pairs::Pairs;
 use crate::probing::{Found, Probing, Tried};
 use crate::series;
 use crate::serving::{Serving, Shared};
 use crate::shown::Shown;
 use crate::threshold::Threshold;
 use crate::view::{Applied, DataPlane, PoolView};
+
+mod renewal;
 
 /// How long a change waits for workers to hand sockets over; one that is so busy does it later.
 const HANDOVER: Duration = Duration::from_millis(250);
@@ -38,7 +40,7 @@ pub struct Engine {
     generations: Mutex<Generations>,
     /// Held by whoever changes something, from preparing to activating.
     overrides: Mutex<Overrides>,
-    pairs: Mutex<Pairs>,
+    pairs: ArcSwap<Pairs>,
     probing: Probing,
     departed: Departed,
     started: SystemTime,
@@ -100,14 +102,14 @@ impl Engine {
                 workers: options.workers,
                 drained: options.drained.into_iter().collect(),
             }),
-            pairs: Mutex::default(),
+            pairs: ArcSwap::default(),
             probing: Probing::new(&snapshot.model().resolver).map_err(Fault::Worker)?,
             departed: Departed::default(),
             started: clock::wall(),
         };
         let pairs = Pairs::read(snapshot.model(), &Pairs::default(), clock::wall());
         let wanted = wanted(&snapshot, &pairs, &[])?;
-        *engine.pairs() = pairs;
+        engine.pairs.store(Arc::new(pairs));
         let workers = workers(options.workers, snapshot.model());
         let generations = engine.generations();
         let plan = generations.plan(wanted, workers, &engine.shared)?;
@@ -143,8 +145,7 @@ impl Engine {
         let mut serving = Serving::new(Arc::clone(&snapshot), Some(&before))?;
         serving.keep_departed(&before, &self.generations().names());
         let workers = workers(overrides.workers, model);
-        let known = self.pairs().clone();
-        let pairs = Pairs::read(model, &known, clock::wall());
+        let pairs = Pairs::read(model, &self.pairs.load(), clock::wall());
         let wanted = wanted(&snapshot, &pairs, &self.generations().listening())?;
         let plan = self.generations().plan(wanted, workers, &self.shared)?;
         let tried = self.probing.try_out(&serving.pools_of_strangers());
@@ -249,42 +250,6 @@ impl Engine {
         self.departed.views(&serving.pools)
     }
 
-    /// Looks at the files of certificates again: what has come into them is shown from here on. Says
-    /// what was not said before. Waits for a change that is under way; reads files, and so may wait for
-    /// a disk.
-    pub fn renew_certificates(&self) {
-        let _alone = self.change();
-        let (snapshot, now) = (self.snapshot(), clock::wall());
-        let before = self.pairs().clone();
-        let mut pairs = Pairs::read(snapshot.model(), &before, now);
-        for (chain, news) in pairs.news(&before, now) {
-            say(chain, &news);
-        }
-        if pairs.is_otherwise(&before) {
-            self.show(&snapshot, &pairs);
-        }
-        *self.pairs() = pairs;
-    }
-
-    fn show(&self, snapshot: &Snapshot, pairs: &Pairs) {
-        let listening = self.generations().listening();
-        match wanted(snapshot, pairs, &listening) {
-            Ok(wanted) => {
-                for ((listener, shown), one) in wanted.into_iter().zip(&listening) {
-                    debug_assert_eq!(listener.name, one.name);
-                    one.show(shown);
-                }
-            }
-            Err(why) => tracing::error!(%why, "certificates are shown as before"),
-        }
-    }
-
-    /// What cannot be used of the files of certificates, a sentence each.
-    #[must_use]
-    pub fn broken_certificates(&self) -> Vec<String> {
-        self.pairs().broken().collect()
-    }
-
     /// Writes what it counts, for a scraper.
     pub fn write_metrics(&self, out: &mut Exposition) {
         let serving = self.shared.serving.load_full();
@@ -292,7 +257,7 @@ impl Engine {
         series::listeners(out, &listening);
         series::sites(out, &serving);
         series::pools(out, &serving.pools, &self.departed);
-        series::certificates(out, serving.snapshot.model(), &self.pairs());
+        series::certificates(out, serving.snapshot.model(), &self.pairs.load());
         series::process(out, &self.shared, &self.data_plane());
     }
 
@@ -335,10 +300,6 @@ impl Engine {
         self.generations
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn pairs(&self) -> MutexGuard<'_, Pairs> {
-        self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self) -> MutexGuard<'_, Overrides> {
@@ -400,7 +361,7 @@ impl Prepared<'_> {
             let moves = pool.state.apply(&pool.pool, &asked, &drained, now);
             pool.report(&moves);
         }
-        *self.engine.pairs() = self.pairs;
+        self.engine.pairs.store(Arc::new(self.pairs));
         let serving = shared.serving.load_full();
         let probing = &self.engine.probing;
         probing.ask_names_of(&serving.snapshot.model().resolver);
@@ -443,17 +404,6 @@ impl Overrides {
                 known.report(&moves);
             }
         }
-    }
-}
-
-/// Says what is new of a pair.
-fn say(chain: &Path, news: &News) {
-    let certificate = chain.display();
-    match news {
-        News::Broken(why) => tracing::warn!(%certificate, why, "a certificate cannot be used"),
-        News::Ends(0) => tracing::error!(%certificate, "a certificate has ended, or does today"),
-        News::Ends(days) => tracing::warn!(%certificate, days, "a certificate ends soon"),
-        News::Shown => tracing::info!(%certificate, "a certificate is shown that was not before"),
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gateway_config::model::{HeadLimits, Listener, Name, Pool, Route, Site, Tls};
+use gateway_config::read_certificates;
 use gateway_config::target::Unrouted;
 use gateway_core::failure::{Asked, Failure, RetryAfter};
 use gateway_core::retry::{Elsewhere, Next, Tries, Try};
@@ -27,7 +28,6 @@ use crate::ids::REQUEST_ID;
 use crate::origin::Origin;
 use crate::step::{body, route, send};
 use crate::stream::HeadRefusal;
-use crate::tls;
 
 /// An answer of the gateway's own that is a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub fn refused(
 #[must_use]
 pub fn is_covered(tls: &Tls, host: &str) -> Option<bool> {
     let covers = |chain: &Path| {
-        let chain = tls::certificates(chain).ok()?;
+        let chain = read_certificates(chain).ok()?;
         chain.first().map(|first| Covered::of(first).has(host))
     };
     let all = tls.certificates();

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gateway_config::model::Name;
 
@@ -90,4 +90,14 @@ pub enum Fault {
     /// A thread or a runtime could not be started.
     #[error("a worker could not be started: {0}")]
     Worker(#[source] io::Error),
+}
+
+impl Fault {
+    /// A file with certificates or a key, and what is wrong with it.
+    pub(crate) fn certificate(path: &Path, because: impl ToString) -> Self {
+        Fault::Certificate {
+            path: path.to_path_buf(),
+            because: because.to_string(),
+        }
+    }
 }

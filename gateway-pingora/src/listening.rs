@@ -1,5 +1,5 @@
-//! A listener as it runs: its settings, its certificate, and how many are connected. Lives as long as
-//! the listener is served, over any number of snapshots.
+//! A listener as it runs: its settings, what it shows in handshakes, and how many are connected. Lives
+//! as long as the listener is served, over any number of snapshots.
 
 use std::net::IpAddr;
 use std::sync::Arc;

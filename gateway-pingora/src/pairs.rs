@@ -11,13 +11,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use gateway_config::model::{Certificate, Model, Tls};
-use gateway_config::{FileRole, read_pem};
+use gateway_config::model::{Model, PairFiles, Tls};
+use gateway_config::{FileRole, certificates, read_pem};
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::sign::CertifiedKey;
+use rustls::sign::{CertifiedKey, SigningKey};
 use rustls::{Error, InconsistentKeys};
+use x509_parser::certificate::X509Certificate;
 
 use crate::covered::Covered;
 use crate::fault::Fault;
@@ -43,6 +44,15 @@ pub(crate) struct Known {
     broken: Option<String>,
     /// How near its end was when that was last told.
     told: Near,
+    /// What was in the files when they could last be read.
+    read: Option<Arc<Read>>,
+}
+
+/// What was in a pair of files, and what it came to.
+struct Read {
+    chain: Vec<u8>,
+    key: Vec<u8>,
+    pair: Result<Arc<Pair>, Fault>,
 }
 
 /// How near the end of a certificate is.
@@ -61,22 +71,26 @@ enum Near {
 pub(crate) enum News {
     /// What is in its files cannot be used.
     Broken(String),
-    /// It ends, or has ended, this many days from now; rounded down.
+    /// It has ended.
+    Ended,
+    /// It ends this many days from now; rounded down.
     Ends(u64),
+    /// What is in its files can be used again, and is what was shown meanwhile.
+    Mended,
     /// It is shown from here on.
     Shown,
 }
 
 /// Every pair that a model names.
 #[derive(Clone, Default)]
-pub(crate) struct Pairs(BTreeMap<Certificate, Known>);
+pub(crate) struct Pairs(BTreeMap<PairFiles, Known>);
 
 impl Pairs {
     /// Reads what a model names; what cannot be used goes on as it was `before`.
     pub(crate) fn read(model: &Model, before: &Pairs, now: SystemTime) -> Self {
         let mut pairs = Pairs::default();
         for files in profiles(model).flat_map(Tls::certificates) {
-            let known = |files: &Certificate| match before.0.get(files) {
+            let known = |files: &PairFiles| match before.0.get(files) {
                 Some(known) => known.look(files, now),
                 None => Known::default().look(files, now),
             };
@@ -86,16 +100,15 @@ impl Pairs {
     }
 
     /// What is known of a pair.
-    pub(crate) fn get(&self, files: &Certificate) -> Option<&Known> {
+    pub(crate) fn get(&self, files: &PairFiles) -> Option<&Known> {
         self.0.get(files)
     }
 
     /// Whether handshakes are to be otherwise than `before`.
     pub(crate) fn is_otherwise(&self, before: &Pairs) -> bool {
-        let shown = |known: &Known| known.shown.as_ref().map(Arc::as_ptr);
-        let other = |(files, known): (&Certificate, &Known)| {
+        let other = |(files, known): (&PairFiles, &Known)| {
             let before = before.0.get(files);
-            before.is_none_or(|before| shown(before) != shown(known))
+            before.is_none_or(|before| !known.is_shown_as(before))
         };
         self.0.iter().any(other)
     }
@@ -143,29 +156,40 @@ pub(crate) fn profiles(model: &Model) -> impl Iterator<Item = &Tls> {
 
 impl Known {
     /// Looks at the files again.
-    fn look(&self, files: &Certificate, now: SystemTime) -> Known {
-        self.after(Pair::read(files), now)
+    fn look(&self, files: &PairFiles, now: SystemTime) -> Known {
+        match Read::again(files, self.read.as_ref()) {
+            Ok(read) => self.after(files, &read, now),
+            Err(fault) => Known {
+                broken: Some(fault.to_string()),
+                ..self.clone()
+            },
+        }
     }
 
     /// What is known when that is in the files.
-    fn after(&self, read: Result<Pair, Fault>, now: SystemTime) -> Known {
+    fn after(&self, files: &PairFiles, read: &Arc<Read>, now: SystemTime) -> Known {
         let kept = |broken: Option<String>| Known {
-            shown: self.shown.clone(),
             broken,
-            told: self.told,
+            read: Some(Arc::clone(read)),
+            ..self.clone()
         };
-        match (read, &self.shown) {
+        match (&read.pair, &self.shown) {
             (Err(fault), _) => kept(Some(fault.to_string())),
-            (Ok(read), Some(shown)) if shown.is_same(&read) => kept(None),
-            (Ok(read), Some(shown)) if shown.is_valid(now) && !read.is_valid(now) => {
-                kept(Some("what is in its files is not valid now".to_owned()))
+            (Ok(pair), Some(shown)) if shown.is_same(pair) => kept(None),
+            (Ok(pair), Some(shown)) if shown.is_valid(now) && !pair.is_valid(now) => {
+                let fault = Fault::certificate(&files.chain, "what is in it is not valid now");
+                kept(Some(fault.to_string()))
             }
-            (Ok(read), _) => Known {
-                shown: Some(Arc::new(read)),
-                broken: None,
+            (Ok(pair), _) => Known {
+                shown: Some(Arc::clone(pair)),
                 told: Near::Far,
+                ..kept(None)
             },
         }
+    }
+
+    fn is_shown_as(&self, before: &Known) -> bool {
+        self.shown.as_ref().map(Arc::as_ptr) == before.shown.as_ref().map(Arc::as_ptr)
     }
 
     fn news(&mut self, before: &Known, now: SystemTime) -> Vec<News> {
@@ -174,20 +198,16 @@ impl Known {
             Some(why) if before.broken.as_ref() != Some(why) => {
                 news.push(News::Broken(why.clone()));
             }
-            Some(_) => {}
-            None => {
-                let shown = |known: &Known| known.shown.as_ref().map(Arc::as_ptr);
-                if before.broken.is_some() || shown(self) != shown(before) {
-                    news.push(News::Shown);
-                }
-            }
+            None if !self.is_shown_as(before) => news.push(News::Shown),
+            None if before.broken.is_some() => news.push(News::Mended),
+            Some(_) | None => {}
         }
         if let Some(shown) = &self.shown {
             let left = shown.ends.duration_since(now).ok();
             let near = Near::of(left);
             if near > self.told {
-                let days = left.map_or(0, |left| left.as_secs() / DAY);
-                news.push(News::Ends(days));
+                let ends = |left: Duration| News::Ends(left.as_secs() / DAY);
+                news.push(left.map_or(News::Ended, ends));
             }
             self.told = self.told.max(near);
         }
@@ -211,39 +231,49 @@ impl Near {
     }
 }
 
-impl Pair {
-    /// Reads a pair, and proves that it is one.
+impl Read {
+    /// Reads a pair of files; the same as `before` where they hold the same bytes.
     ///
     /// # Errors
-    /// [`Fault::Certificate`] names the file that cannot be read, or does not fit.
-    fn read(files: &Certificate) -> Result<Self, Fault> {
-        let (chain_file, key_file) = (&*files.chain, &*files.key);
-        let bytes = bytes(chain_file, FileRole::Chain)?;
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
-        let chain = chain.map_err(|why| fault(chain_file, why))?;
-        let first = chain.first();
-        let first = first.ok_or_else(|| fault(chain_file, "it holds no certificate"))?;
-        let covered = Covered::of(first);
-        let (begins, ends) = validity(&chain).map_err(|why| fault(chain_file, why))?;
-        let key = self::bytes(key_file, FileRole::Key)?;
-        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|why| fault(key_file, why))?;
-        let signing = ring::default_provider()
-            .key_provider
-            .load_private_key(key)
-            .map_err(|why| fault(key_file, why))?;
-        let certified = CertifiedKey::new(chain, signing);
-        match certified.keys_match() {
-            Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(Pair {
+    /// [`Fault::Certificate`] names the file that cannot be read.
+    fn again(files: &PairFiles, before: Option<&Arc<Read>>) -> Result<Arc<Self>, Fault> {
+        let chain = bytes(&files.chain, FileRole::Chain)?;
+        let key = bytes(&files.key, FileRole::Key)?;
+        if let Some(before) = before.filter(|one| one.chain == chain && one.key == key) {
+            return Ok(Arc::clone(before));
+        }
+        let pair = Pair::of(files, &chain, &key).map(Arc::new);
+        Ok(Arc::new(Read { chain, key, pair }))
+    }
+}
+
+impl Pair {
+    /// Proves that it is one.
+    ///
+    /// # Errors
+    /// [`Fault::Certificate`] names the file that does not fit.
+    fn of(files: &PairFiles, chain: &[u8], key: &[u8]) -> Result<Self, Fault> {
+        let (of_chain, of_key) = (&*files.chain, &*files.key);
+        let chain = certificates(chain).map_err(|why| Fault::certificate(of_chain, why))?;
+        let all = parsed(&chain).map_err(|why| Fault::certificate(of_chain, why))?;
+        let (begins, ends) = validity(&all);
+        let covered = chain.first().map(|first| Covered::of(first));
+        let key = PrivateKeyDer::from_pem_slice(key);
+        let key = key.map_err(|why| Fault::certificate(of_key, why))?;
+        let key = signing(key).map_err(|why| Fault::certificate(of_key, why))?;
+        let certified = CertifiedKey::new(chain, key);
+        match fits(&certified) {
+            Ok(true) => Ok(Pair {
                 certified: Arc::new(certified),
-                covered: Arc::new(covered),
+                covered: Arc::new(covered.unwrap_or_default()),
                 begins,
                 ends,
             }),
-            Err(Error::InconsistentKeys(_)) => {
-                let because = format!("it does not fit the certificate {}", chain_file.display());
-                Err(fault(key_file, because))
+            Ok(false) => {
+                let because = format!("it does not fit the certificate {}", of_chain.display());
+                Err(Fault::certificate(of_key, because))
             }
-            Err(why) => Err(fault(chain_file, why)),
+            Err(why) => Err(Fault::certificate(of_chain, why)),
         }
     }
 
@@ -258,22 +288,51 @@ impl Pair {
 }
 
 fn bytes(path: &Path, role: FileRole) -> Result<Vec<u8>, Fault> {
-    read_pem(path, role).map_err(|why| fault(path, why))
+    read_pem(path, role).map_err(|why| Fault::certificate(path, why))
+}
+
+/// What the certificates of a chain say.
+///
+/// # Errors
+/// One says nothing that could be understood.
+pub(crate) fn parsed<'c>(
+    chain: &'c [CertificateDer<'_>],
+) -> Result<Vec<X509Certificate<'c>>, &'static str> {
+    let one = |der: &'c CertificateDer<'_>| {
+        let (_, parsed) = x509_parser::parse_x509_certificate(der)
+            .map_err(|_| "what the block holds is no certificate, or a part of one")?;
+        Ok(parsed)
+    };
+    chain.iter().map(one).collect()
+}
+
+/// A key as handshakes are signed with it.
+///
+/// # Errors
+/// It is damaged, or of a kind that is not spoken here.
+pub(crate) fn signing(key: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+    let provider = ring::default_provider().key_provider;
+    provider.load_private_key(key)
+}
+
+/// Whether a key is that of the first certificate; one of a kind that cannot be compared counts as such.
+///
+/// # Errors
+/// The certificate cannot be used.
+pub(crate) fn fits(certified: &CertifiedKey) -> Result<bool, Error> {
+    match certified.keys_match() {
+        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(true),
+        Err(Error::InconsistentKeys(_)) => Ok(false),
+        Err(why) => Err(why),
+    }
 }
 
 /// When all certificates of a chain are valid.
-fn validity(chain: &[CertificateDer<'_>]) -> Result<(SystemTime, SystemTime), &'static str> {
-    let mut of_all = (UNIX_EPOCH, None);
-    for one in chain {
-        let (_, parsed) = x509_parser::parse_x509_certificate(one)
-            .map_err(|_| "what a block holds is no certificate, or a part of one")?;
-        let validity = parsed.validity();
-        let begins = at(validity.not_before.timestamp());
-        let ends = at(validity.not_after.timestamp());
-        let sooner = of_all.1.map_or(ends, |known: SystemTime| known.min(ends));
-        of_all = (of_all.0.max(begins), Some(sooner));
-    }
-    Ok((of_all.0, of_all.1.unwrap_or(UNIX_EPOCH)))
+fn validity(chain: &[X509Certificate<'_>]) -> (SystemTime, SystemTime) {
+    let all = || chain.iter().map(|one| one.validity());
+    let begins = all().map(|one| at(one.not_before.timestamp())).max();
+    let ends = all().map(|one| at(one.not_after.timestamp())).min();
+    (begins.unwrap_or(UNIX_EPOCH), ends.unwrap_or(UNIX_EPOCH))
 }
 
 /// What lies before 1970 is long past, whenever it was.
@@ -281,33 +340,5 @@ fn at(timestamp: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(u64::try_from(timestamp).unwrap_or(0))
 }
 
-fn fault(path: &Path, because: impl ToString) -> Fault {
-    Fault::Certificate {
-        path: path.to_path_buf(),
-        because: because.to_string(),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_comes_near_at_three_weeks_one_week_and_a_day() {
-        let near = |left: u64| Near::of(Some(Duration::from_secs(left)));
-        for (left, wanted) in [
-            (22 * DAY, Near::Far),
-            (21 * DAY + 1, Near::Far),
-            (21 * DAY, Near::Weeks),
-            (7 * DAY + 1, Near::Weeks),
-            (7 * DAY, Near::Week),
-            (DAY + 1, Near::Week),
-            (DAY, Near::Day),
-            (0, Near::Day),
-        ] {
-            assert_eq!(near(left), wanted, "{left}");
-        }
-        assert_eq!(Near::of(None), Near::Over);
-        assert!(Near::Far < Near::Weeks && Near::Week < Near::Day && Near::Day < Near::Over);
-    }
-}
+pub(crate) mod tests;

@@ -1,19 +1,19 @@
-//! How connections to nodes are encrypted, and the certificates of a file.
+//! How connections to nodes are encrypted.
 //!
 //! There is no client certificate anywhere: none is asked of a client, none is shown to a node, and
 //! nothing here could load one (DESIGN: deliberately absent).
 
 use std::hash::{Hash, Hasher};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use gateway_config::canonical::split_port;
 use gateway_config::model::{NodeTls, Pool, TlsName};
+use gateway_config::{certificates, read_certificates};
 use pingora_core::protocols::tls::CaType;
 use pingora_core::utils::tls::{WrappedX509, parse_x509};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::ServerName;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
 
 use crate::fault::Fault;
 
@@ -41,11 +41,12 @@ impl Transport {
         let (is_tls, is_verified, roots) = match tls {
             NodeTls::Clear => (false, false, None),
             NodeTls::System => (true, true, Some(system_roots()?)),
-            NodeTls::Unverified => (true, false, Some(roots(Path::new("nobody"), NOBODY)?)),
-            NodeTls::Verified(path) => {
-                let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
-                (true, true, Some(roots(path, &pem)?))
-            }
+            NodeTls::Unverified => (
+                true,
+                false,
+                Some(roots(Path::new("nobody"), certificates(NOBODY))?),
+            ),
+            NodeTls::Verified(path) => (true, true, Some(roots(path, read_certificates(path))?)),
         };
         Ok(Transport {
             is_tls,
@@ -109,13 +110,14 @@ pub(crate) fn check_names(pool: &Pool) -> Result<(), Fault> {
 /// process is told of them. One certificate of many that cannot be used is left out, as others leave it.
 fn system_roots() -> Result<Arc<CaType>, Fault> {
     let place = Path::new("the certificates of the system");
-    let found = rustls_native_certs::load_native_certs().map_err(|error| fault(place, error))?;
+    let found = rustls_native_certs::load_native_certs()
+        .map_err(|error| Fault::certificate(place, error))?;
     let usable = found
         .into_iter()
         .filter_map(|certificate| root(&certificate).ok());
     let roots: Vec<WrappedX509> = usable.collect();
     match roots.is_empty() {
-        true => Err(fault(place, "there are none")),
+        true => Err(Fault::certificate(place, "there are none")),
         false => Ok(roots.into()),
     }
 }
@@ -129,33 +131,15 @@ fn root(certificate: &CertificateDer<'static>) -> Result<WrappedX509, String> {
     Ok(WrappedX509::new(certificate.to_vec(), parse_x509))
 }
 
-/// Whom a connection is to trust.
-pub(crate) fn roots(path: &Path, pem: &[u8]) -> Result<Arc<CaType>, Fault> {
-    let mut roots = Vec::new();
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| fault(path, error))?;
-        roots.push(root(&certificate).map_err(|error| fault(path, error))?);
-    }
-    match roots.is_empty() {
-        true => Err(fault(path, "it holds no certificate")),
-        false => Ok(roots.into()),
-    }
-}
-
-/// The certificates of a chain, as they stand in its file.
-pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Fault> {
-    let pem = std::fs::read(path).map_err(|error| fault(path, error))?;
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    let found = found.map_err(|error| fault(path, error))?;
-    match found.is_empty() {
-        true => Err(fault(path, "it holds no certificate")),
-        false => Ok(found),
-    }
-}
-
-fn fault(path: &Path, because: impl ToString) -> Fault {
-    Fault::Certificate {
-        path: path.to_owned(),
-        because: because.to_string(),
-    }
+/// Whom a connection is to trust: the certificates of a file.
+///
+/// # Errors
+/// [`Fault::Certificate`]: they could not be read, or one of them cannot be used.
+pub(crate) fn roots(
+    path: &Path,
+    read: io::Result<Vec<CertificateDer<'static>>>,
+) -> Result<Arc<CaType>, Fault> {
+    let all = read.map_err(|why| Fault::certificate(path, why))?;
+    let roots: Result<Vec<_>, _> = all.iter().map(root).collect();
+    Ok(roots.map_err(|why| Fault::certificate(path, why))?.into())
 }

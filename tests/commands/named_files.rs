@@ -220,19 +220,24 @@ fn what_is_wrong_with_a_file_is_told_in_words() {
 #[test]
 fn a_certificate_without_a_name_of_the_site_is_a_warning() {
     let ground = Ground::new();
-    let text = |site: &str| {
+    let text = |hosts: &[&str], site: &str| {
         PLAIN
             .replace(":8080\"", ":8080\"\ntls = \"shop\"")
+            .replace("[\"shop.test\"]", &format!("{hosts:?}"))
             .replace("pool = \"shop\"\n\n", &format!("pool = \"shop\"\n{site}\n"))
             + "\n[tls.shop]\nchain = \"api.pem\"\nkey = \"api.key\"\n"
     };
-    let said = "the certificate in api.pem has none of the hosts of site `shop`";
-    let found = ground.finds(&text(""));
-    assert_eq!(found, [format!("warning G0608 gateway.toml:14 {said}")]);
-    let covered = text("").replace("[\"shop.test\"]", "[\"shop.test\", \"api.test\"]");
-    assert!(ground.finds(&covered).is_empty());
-    let own = text("tls = \"own\"\n[tls.own]\nchain = \"shop.pem\"\nkey = \"shop.key\"");
-    assert!(ground.finds(&own).is_empty(), "{own}");
+    let said = |hosts: &str| {
+        let said = "the certificate in api.pem does not cover hosts of site `shop`";
+        [format!("warning G0608 gateway.toml:14 {said}: {hosts}")]
+    };
+    let one = ["shop.test"];
+    assert_eq!(ground.finds(&text(&one, "")), said("shop.test"));
+    let partly = text(&["www.api.test", "api.test", "*.api.test"], "");
+    assert_eq!(ground.finds(&partly), said("*.api.test, www.api.test"));
+    assert!(ground.finds(&text(&["api.test"], "")).is_empty());
+    let own = "tls = \"own\"\n[tls.own]\nchain = \"shop.pem\"\nkey = \"shop.key\"";
+    assert!(ground.finds(&text(&one, own)).is_empty());
 }
 
 #[test]

@@ -3,15 +3,18 @@
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use gateway_tests::certs::Authority;
 use gateway_tests::gateway::{Door, Ended, Followed, Plan, follows, runs};
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
+use gateway_tests::scratch::set_mode;
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use serde_json::Value;
 
 /// A gateway that keeps its state, and the commands to it.
@@ -349,6 +352,34 @@ fn tcp_without_certificates_is_no_way_in() {
     );
     let plan = Plan::bare().instead(&["run", "--config", "api"]);
     says(&plan.is_refused(), 2, "--state-dir");
+}
+
+#[test]
+fn a_file_of_the_way_in_over_tcp_is_regular_and_its_key_nobody_elses() {
+    let authority = Authority::new();
+    let server = authority.signs(&["door.test"]);
+    let refused = |spoil: fn(&Path), name: &str, words: &str| {
+        let plan = Plan::configured(&text(&Cluster::of(&["a"]), "5s"))
+            .flag("--control", "tcp:127.0.0.1:0")
+            .file("--control-cert", "control.pem", &server.cert_pem)
+            .file("--control-key", "control.key", &server.key_pem)
+            .file("--control-ca", "control-ca.pem", authority.pem());
+        let path = plan.path(name);
+        spoil(&path);
+        let ended = plan.is_refused();
+        says(&ended, 1, &path.display().to_string());
+        says(&ended, 1, words);
+    };
+    let opens = |path: &Path| set_mode(path, 0o644);
+    let pipes = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        mkfifo(path, Mode::S_IRWXU).unwrap();
+    };
+
+    refused(opens, "control.key", "its mode is 644: chmod 600 /");
+    refused(pipes, "control.key", "--control-key ");
+    refused(pipes, "control.pem", "--control-cert ");
+    refused(pipes, "control-ca.pem", "--control-ca ");
 }
 
 #[test]

@@ -179,6 +179,8 @@ fn what_cannot_be_used_is_told_once_and_the_one_before_is_shown() {
     is_told("expired");
     fs::remove_file(&path).unwrap();
     is_told("gone");
+    // It was shown throughout, also when its file was as before in between.
+    assert_eq!(told(&door, SHOWN, "a.pem"), 0);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::Context;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::files::FileRole;
-use crate::model::{Certificate, Protocols, Tls};
+use crate::model::{PairFiles, Protocols, Tls};
 use crate::raw::{self, Leaf, List};
 use crate::settings::{self as s, Setting};
 
@@ -49,7 +49,7 @@ pub(super) fn profiles(cx: &mut Context<'_>, file: &raw::File) -> Profiles {
         let mut profile = Tls::new(key.get_ref().as_str().into(), chain, private);
         for one in raw.also.iter().flatten() {
             let also = one.get_ref();
-            profile.also.push(Certificate {
+            profile.also.push(PairFiles {
                 chain: pem(
                     cx,
                     (&table, one),

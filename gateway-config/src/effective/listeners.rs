@@ -92,7 +92,7 @@ pub(super) fn profile(out: &mut Writer, one: &Tls) {
     out.path(&s::TLS_CHAIN, &one.chain);
     out.path(&s::TLS_KEY, &one.key);
     if !one.also.is_empty() {
-        let pair = |also: &crate::model::Certificate| {
+        let pair = |also: &crate::model::PairFiles| {
             let pairs = [
                 (
                     s::TLS_ALSO_CHAIN.key(),

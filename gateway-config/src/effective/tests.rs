@@ -9,9 +9,9 @@ use super::to_toml;
 use crate::check::routes;
 use crate::load_source;
 use crate::model::{
-    AccessLog, Action, Admin, Answer, Balance, Body, Certificate, Compression, Condition, Edits,
-    ErrorPage, FailureStyle, Files, ForwardPath, ForwardedFor, HashBy, HostSent, Hsts, HttpProbe,
-    InFlight, Listener, LogFormat, LogLevel, Model, Node, NodeHost, NodeTls, Pattern, Pool,
+    AccessLog, Action, Admin, Answer, Balance, Body, Compression, Condition, Edits, ErrorPage,
+    FailureStyle, Files, ForwardPath, ForwardedFor, HashBy, HostSent, Hsts, HttpProbe, InFlight,
+    Listener, LogFormat, LogLevel, Model, Node, NodeHost, NodeTls, PairFiles, Pattern, Pool,
     ProbeKind, Protocols, Rate, Redirect, RefusedKey, RetryOn, Rewrite, Route, RouteRetry,
     Segments, Site, Tls, TlsName, When, Www,
 };
@@ -168,7 +168,7 @@ fn profile(c: &mut Choices, name: &str) -> Tls {
     let (tls12, tls13) = c.of(&[(true, true), (true, false), (false, true)]);
     Tls {
         also: c
-            .maybe(|_| Certificate {
+            .maybe(|_| PairFiles {
                 chain: pem("rsa"),
                 key: pem("rsa-key"),
             })

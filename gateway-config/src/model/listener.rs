@@ -110,7 +110,7 @@ pub struct Tls {
     /// PEM file with the private key, readable by its owner only.
     pub key: PathBuf,
     /// Further certificates for the same names.
-    pub also: Vec<Certificate>,
+    pub also: Vec<PairFiles>,
     /// Whether TLS 1.2 is spoken.
     pub tls12: bool,
     /// Whether TLS 1.3 is spoken; at least one of the two is.
@@ -123,9 +123,9 @@ pub struct Tls {
     pub resumption: bool,
 }
 
-/// A certificate chain and its private key.
+/// The files of a certificate chain and its private key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Certificate {
+pub struct PairFiles {
     /// PEM file with the chain, leaf first.
     pub chain: PathBuf,
     /// PEM file with the private key.
@@ -208,8 +208,8 @@ impl Tls {
     }
 
     /// Every certificate of the profile, in its order.
-    pub fn certificates(&self) -> impl Iterator<Item = Certificate> {
-        let own = Certificate {
+    pub fn certificates(&self) -> impl Iterator<Item = PairFiles> {
+        let own = PairFiles {
             chain: self.chain.clone(),
             key: self.key.clone(),
         };

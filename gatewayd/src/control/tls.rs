@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use gateway_config::{FileRole, read_certificates, read_pem};
+use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 
@@ -24,15 +25,16 @@ pub(super) fn config(settings: &cli::Control) -> Result<Arc<ServerConfig>, NotBo
     );
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
-    for root in certificates("ca", &ca)? {
+    for root in read_certificates(&ca).map_err(|why| file("ca", &ca, &why))? {
         roots.add(root).map_err(|why| file("ca", &ca, &why))?;
     }
     let verifier =
         WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
             .build()
             .map_err(|why| file("ca", &ca, &why))?;
-    let chain = certificates("cert", &cert)?;
-    let secret = PrivateKeyDer::from_pem_file(&key).map_err(|why| file("key", &key, &why))?;
+    let chain = read_certificates(&cert).map_err(|why| file("cert", &cert, &why))?;
+    let secret = read_pem(&key, FileRole::Key).map_err(|why| file("key", &key, &why))?;
+    let secret = PrivateKeyDer::from_pem_slice(&secret).map_err(|why| file("key", &key, &why))?;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|why| file("cert", &cert, &why))?
@@ -41,16 +43,6 @@ pub(super) fn config(settings: &cli::Control) -> Result<Arc<ServerConfig>, NotBo
         .map_err(|why| file("cert", &cert, &why))?;
     config.alpn_protocols = vec![b"h2".to_vec()];
     Ok(Arc::new(config))
-}
-
-fn certificates(flag: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, NotBound> {
-    let found =
-        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    match found {
-        Ok(found) if found.is_empty() => Err(file(flag, path, &"it holds no certificate")),
-        Ok(found) => Ok(found),
-        Err(why) => Err(file(flag, path, &why)),
-    }
 }
 
 fn file(flag: &'static str, path: &Path, why: &dyn std::fmt::Display) -> NotBound {
