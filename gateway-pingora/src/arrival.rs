@@ -18,7 +18,6 @@ use crate::counts::Handshake;
 use crate::drain::{Drain, Leave};
 use crate::gate::proxy_header::{NoHeader, ProxyHeader};
 use crate::listening::{Listening, NoPlace, Shaking};
-use crate::shown::Shown;
 use crate::stream::Conn;
 use crate::worker::Worker;
 use crate::{clock, connection, handshake};
@@ -62,14 +61,14 @@ pub(crate) async fn serve(arrival: Arrival, worker: Arc<Worker>) {
     }
     // Before it is known what is shown, so that no change goes by unseen.
     let turned = listening.watch_shown();
-    let Some(shown) = listening.shown().clone() else {
+    if listening.shown().is_none() {
         let client = Arc::new(Client::new(listening, drain, peer, held));
         let conn = Conn::plain(stream, Arc::clone(&client));
         return connection::serve(Box::new(conn), client, worker).await;
-    };
+    }
     let own = Arc::new(Drain::new());
     let client = Arc::new(Client::new(listening, Arc::clone(&own), peer, held));
-    let Some(conn) = shake_hands(stream, shown, &client, &drain, &worker).await else {
+    let Some(conn) = shake_hands(stream, &client, &drain, &worker).await else {
         return;
     };
     let ends = ends_with(Arc::clone(&client), drain, turned, Arc::clone(&worker));
@@ -231,7 +230,6 @@ fn join(listening: &Listening, peer: SocketAddr, worker: &Worker) -> Option<Memb
 /// Does the handshake, in time and, once it has begun, among a bounded number.
 async fn shake_hands(
     stream: TcpStream,
-    shown: Arc<Shown>,
     client: &Arc<Client>,
     drain: &Drain,
     worker: &Worker,
@@ -241,7 +239,7 @@ async fn shake_hands(
     let came_to = match begins(&stream, until, drain).await {
         Ok(()) => {
             let _under_way = take_place(client, worker)?;
-            let handshake = Box::pin(handshake::shake_hands(stream, &shown));
+            let handshake = Box::pin(handshake::shake_hands(stream, listening));
             tokio::time::timeout_at(until.into(), handshake).await.ok()
         }
         Err(Silent::TooLong) => None,

@@ -105,14 +105,15 @@ impl Client {
     }
 
     /// Whether it may ask for this host here: the certificate it was shown covers it (RFC 9110 §7.4),
-    /// and a handshake for it could have come to what was agreed on.
+    /// and a handshake for it could have come to what was agreed on. Who names none asks for the site that
+    /// is there for any name.
     pub(crate) fn may_ask_for(&self, host: &str) -> bool {
         let Some(secured) = self.secured.get() else {
             return true;
         };
         let shown = self.listening.shown();
         let allows = |shown: &Arc<Shown>| shown.allows(&secured.agreed, host);
-        secured.covered.has(host) && shown.as_ref().is_none_or(allows)
+        (host.is_empty() || secured.covered.has(host)) && shown.as_ref().is_none_or(allows)
     }
 
     /// Whether what was agreed on keeps to what its name is shown now.

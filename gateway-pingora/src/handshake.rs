@@ -17,6 +17,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::counts::Handshake;
 use crate::covered::Covered;
+use crate::listening::Listening;
 use crate::profile::Agreed;
 use crate::shown::{Secured, Shown};
 
@@ -26,17 +27,22 @@ const INTERNAL_ERROR: u8 = 80;
 const UNRECOGNIZED_NAME: u8 = 112;
 const NO_APPLICATION_PROTOCOL: u8 = 120;
 
-/// Does a handshake. Whoever drops it closes the connection.
+/// Does a handshake, of what the listener shows once the hello is read. Whoever drops it closes the connection.
 ///
 /// # Errors
 /// What it came to instead.
 pub(crate) async fn shake_hands(
     stream: TcpStream,
-    shown: &Shown,
+    listening: &Listening,
 ) -> Result<(TlsStream<TcpStream>, Secured), Handshake> {
     let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
     let mut start = hello.map_err(|why| reason(&why))?;
-    let (config, covered) = match choose(&start.client_hello(), shown) {
+    let chosen = match &*listening.shown() {
+        Some(shown) => choose(&start.client_hello(), shown),
+        // It speaks clear text from now on.
+        None => Err((UNRECOGNIZED_NAME, Handshake::UnknownName)),
+    };
+    let (config, covered) = match chosen {
         Ok(chosen) => chosen,
         Err((alert, why)) => {
             // Fatal, and outside of encryption (RFC 8446 §5.1).

@@ -240,6 +240,52 @@ fn a_connection_of_http2_is_told_to_go_away_when_its_name_does_not_offer_it_any_
 }
 
 #[test]
+fn a_hello_is_answered_with_what_is_shown_once_it_is_read() {
+    let (mut house, _) = House::new();
+    let signed = house.authority.signs(&["a.test"]);
+    house.profile("a", &signed, "");
+    house.site("a", &["a.test"], "a");
+    let door = house.opens();
+    let hello = Hello::speaking("a.test", &house.authority.trust(), &[&TLS12], |_| true);
+    hello.shakes(door.addr()).unwrap().ends();
+
+    let stricter = house
+        .text
+        .replace("key = \"a.key\"\n", "key = \"a.key\"\nmin = \"1.3\"\n");
+    let socket = std::net::TcpStream::connect(door.addr()).unwrap();
+    let shaken = hello.shakes_over(socket, || reloads(&door, &stricter));
+
+    assert!(shaken.is_err(), "the rules were others before it was read");
+}
+
+/// Who names no host asks for the default site, whose rules hold.
+#[test]
+fn a_request_without_a_host_is_held_to_the_rules_of_the_site_that_answers_it() {
+    let (mut house, _) = House::new();
+    let signed = house.authority.signs(&["a.test", "b.test"]);
+    house.profile("a", &signed, "");
+    house.profile("b", &signed, "min = \"1.3\"");
+    house.site("a", &["a.test"], "a");
+    house.site("b", &["b.test"], "b");
+    house.text = house
+        .text
+        .replace("[sites.b]\n", "[sites.b]\ndefault = true\n");
+    let door = house.opens();
+    let trust = house.authority.trust();
+    for (version, status) in [(&TLS12, 421), (&TLS13, 200)] {
+        for nameless in [
+            "GET / HTTP/1.0\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: :443\r\n\r\n",
+        ] {
+            let mut client = connects(door.addr(), &trust, version);
+            client.says(nameless).expects_answer_to("GET");
+            client.hears().is(status);
+        }
+    }
+}
+
+#[test]
 fn no_session_goes_on_under_other_rules_and_each_does_over_a_reload_that_changes_none() {
     let (mut house, _) = House::new();
     let signed = house.authority.signs(&["a.test"]);

@@ -78,7 +78,6 @@ fn is_covered(admitted: &Admitted, request: &RequestHeader) -> bool {
     let (host, _) = split_port(authority(request));
     admitted.site.site.is_front_door()
         || admitted.origin.is_trusted
-        || host.is_empty()
         || admitted.client.may_ask_for(host)
 }
 
