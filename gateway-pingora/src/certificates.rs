@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use gateway_config::model::{Listener, Name, Site, Tls};
+use gateway_config::model::{Listener, Name, PairFiles, Site, Tls};
 use gateway_config::{
     Diagnostic, FileRole, Loaded, NamedFile, Severity, codes, pairs, read_certificates, read_pem,
 };
@@ -54,10 +54,10 @@ fn check_at(files: &[NamedFile], now: SystemTime) -> Vec<Diagnostic> {
     found
 }
 
-/// What of this is lived with: where each listener can show another certificate, one that cannot be used
-/// keeps nothing else from being served, and is a warning.
+/// What of this is lived with: where each listener can show another certificate, or one that is `shown`
+/// already and stays so, one that cannot be used keeps nothing else from being served, and is a warning.
 #[must_use]
-pub fn live_with(loaded: &Loaded, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub fn live_with(loaded: &Loaded, found: Vec<Diagnostic>, shown: &[PairFiles]) -> Vec<Diagnostic> {
     let is_error = |one: &&Diagnostic| one.severity == Severity::Error;
     let is_at =
         |one: &Diagnostic, file: &NamedFile| one.labels.iter().any(|at| at.place == file.place);
@@ -77,7 +77,7 @@ pub fn live_with(loaded: &Loaded, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let of_sites = model.sites.iter().filter(is_here);
         let profiles = of_sites.filter_map(|site| site.tls.as_deref());
         let mut all = profiles.chain(&listener.tls).flat_map(Tls::certificates);
-        all.any(|one| !broken.contains(&(&*one.chain, &*one.key)))
+        all.any(|one| shown.contains(&one) || !broken.contains(&(&*one.chain, &*one.key)))
     };
     if !encrypted.all(shows_some) {
         return found;

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use gateway_config::Snapshot;
-use gateway_config::model::{Listener, Model, Name};
+use gateway_config::model::{Listener, Model, Name, PairFiles};
 use gateway_core::pool::Asked;
 use tracing_appender::non_blocking::NonBlocking;
 
@@ -248,6 +248,12 @@ impl Engine {
     pub fn pools(&self) -> Vec<PoolView> {
         let serving = self.shared.serving.load_full();
         self.departed.views(&serving.pools)
+    }
+
+    /// The certificates that are shown, by their files.
+    #[must_use]
+    pub fn shown_pairs(&self) -> Vec<PairFiles> {
+        self.pairs.load().shown().cloned().collect()
     }
 
     /// Writes what it counts, for a scraper.

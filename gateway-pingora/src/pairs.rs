@@ -104,6 +104,12 @@ impl Pairs {
         self.0.get(files)
     }
 
+    /// Those that are shown.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &PairFiles> {
+        let shown = self.0.iter().filter(|(_, known)| known.shown.is_some());
+        shown.map(|(files, _)| files)
+    }
+
     /// Whether handshakes are to be otherwise than `before`.
     pub(crate) fn is_otherwise(&self, before: &Pairs) -> bool {
         let other = |(files, known): (&PairFiles, &Known)| {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gateway_config::capability::unserved;
 use gateway_config::front_door::{self, FrontDoor, Process};
-use gateway_config::model::AccessLog;
+use gateway_config::model::{AccessLog, PairFiles};
 use gateway_config::{
     Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all_for,
     load_sources_for, value,
@@ -69,8 +69,8 @@ impl Given {
     }
 
     /// Reads it and looks at the files it names, as everything that starts does.
-    pub(crate) fn load_for_serving(&self) -> Outcome {
-        self.load().for_serving()
+    pub(crate) fn load_for_serving(&self, shown: &[PairFiles]) -> Outcome {
+        self.load().for_serving(shown)
     }
 }
 
@@ -90,9 +90,9 @@ impl Outcome {
     }
 
     /// Looks into the files it names, as everything that is served does: a certificate among several
-    /// that cannot be used is lived with.
-    pub(crate) fn for_serving(self) -> Self {
-        self.judged(|loaded, sources| live_with(loaded, found_with_files(loaded, sources)))
+    /// that cannot be used is lived with, and so is one in whose place another is `shown`.
+    pub(crate) fn for_serving(self, shown: &[PairFiles]) -> Self {
+        self.judged(|loaded, sources| live_with(loaded, found_with_files(loaded, sources), shown))
     }
 
     /// Refuses what the data plane of this build does not execute, a finding for each setting.

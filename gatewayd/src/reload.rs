@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use gateway_config::model::PairFiles;
 use gateway_config::{Loaded, Snapshot, Sources};
 use gateway_pingora::{DataPlane, Engine, Exposition, PoolView, Prepared};
 use tokio::sync::broadcast;
@@ -94,7 +95,7 @@ impl Reload {
         generation: Generation,
     ) -> Result<Change, Refused> {
         self.in_turn(Self::refused, move |this, turn| {
-            let said = turn.owner.says();
+            let said = turn.owner.says(&this.shown_pairs());
             let is_rollback = false;
             this.serve(
                 turn,
@@ -122,7 +123,7 @@ impl Reload {
             if !this.who.takes_apply() {
                 return Err(Refused::Owned(this.who.to_string()));
             }
-            let said = Said::of(documents);
+            let said = Said::of(documents, &this.shown_pairs());
             let active = this.engine.snapshot().hash().to_owned();
             let hash = said
                 .outcome
@@ -232,6 +233,11 @@ impl Reload {
     /// What is served.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.engine.snapshot()
+    }
+
+    /// The certificates that are shown.
+    pub(crate) fn shown_pairs(&self) -> Vec<PairFiles> {
+        self.engine.shown_pairs()
     }
 
     /// The data plane as it is.

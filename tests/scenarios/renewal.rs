@@ -238,6 +238,29 @@ fn a_reload_lives_with_a_broken_certificate_among_several_and_refuses_to_show_no
     assert!(shows(&house, &door, "a.test", &a) && shows(&house, &door, "b.test", &b));
 }
 
+/// Case 74: the first step of a swap, and a reload before the second.
+#[test]
+fn a_reload_between_the_steps_of_a_swap_is_applied_and_shows_what_was_shown() {
+    let (house, a, b) = house();
+    let door = house.opens();
+    for (name, hosts) in [("own", "own.test"), ("a", "a.test"), ("b", "b.test")] {
+        let next = house.authority.signs(&[hosts]);
+        put(&door, &format!("{name}.pem"), &next.cert_pem);
+    }
+
+    let path = door.scratch().path().join("gateway.toml");
+    let text = house.text.replace("body = \"a\"", "body = \"new\"");
+    fs::write(path, text).unwrap();
+    door.signal(Signal::SIGHUP);
+
+    let _ = door.log().waits_for("reload: applied", |_| true);
+    assert!(shows(&house, &door, "a.test", &a) && shows(&house, &door, "b.test", &b));
+    let trust = house.authority.trust();
+    let mut client = Conversation::open_tls(door.addr(), &trust, "a.test");
+    let answer = client.asks(&Request::get("/").to("a.test"));
+    assert_eq!(answer.is(200).text(), "new");
+}
+
 #[test]
 fn the_end_of_a_certificate_is_a_number_and_told_once_as_it_comes_near() {
     let (mut house, _, _) = house();

@@ -30,7 +30,9 @@ impl GatewayConfig for Calls {
         request: Request<ValidateRequest>,
     ) -> Result<Response<ValidateResponse>, Status> {
         let documents = documents(request.into_inner().documents)?;
-        let checked = tokio::task::spawn_blocking(move || Outcome::of(&documents).for_serving());
+        let shown = self.reload.shown_pairs();
+        let check = move || Outcome::of(&documents).for_serving(&shown);
+        let checked = tokio::task::spawn_blocking(check);
         let Outcome { sources, result } = checked.await.map_err(bug)?;
         let (hash, found) = match result {
             Ok(loaded) => (Some(loaded.snapshot.hash().to_owned()), loaded.warnings),

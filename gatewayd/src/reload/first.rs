@@ -52,7 +52,7 @@ struct Candidate {
 /// What a kept snapshot says.
 pub(super) fn said(kept: &Kept) -> Said {
     let name = format!("snapshot {}", kept.number);
-    Said::of(bundle::documents(&kept.text, &name))
+    Said::of(bundle::documents(&kept.text, &name), &[])
 }
 
 impl Start {
@@ -79,7 +79,7 @@ impl Start {
             first.not_as_said.extend(not_active);
         }
         if !is_api {
-            let said = first.owner.says();
+            let said = first.owner.says(&[]);
             if let Err(findings) = first.may_be(said, None) {
                 if !self.last_good {
                     return Err(findings);

@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 
 use gateway_config::Snapshot;
+use gateway_config::model::PairFiles;
 
 use super::bundle;
 use super::took::Took;
@@ -18,8 +19,8 @@ pub(crate) trait Owner: Send {
     /// Who it is.
     fn who(&self) -> Who;
 
-    /// What it says at this moment.
-    fn says(&self) -> Said;
+    /// What it says at this moment, where these certificates are shown and stay so until others fit.
+    fn says(&self, shown: &[PairFiles]) -> Said;
 
     /// It is to say this from here on. `false`: it cannot be told, and will say something else when
     /// it is asked again.
@@ -77,9 +78,9 @@ impl std::fmt::Display for Who {
 }
 
 impl Said {
-    /// What these documents say.
-    pub(crate) fn of(documents: Vec<Document>) -> Self {
-        let read = || Outcome::of(&documents).for_serving();
+    /// What these documents say, where these certificates are shown.
+    pub(crate) fn of(documents: Vec<Document>, shown: &[PairFiles]) -> Self {
+        let read = || Outcome::of(&documents).for_serving(shown);
         Self::read(read, Some(documents.clone()))
     }
 
@@ -114,8 +115,8 @@ impl Owner for Written {
         }
     }
 
-    fn says(&self) -> Said {
-        Said::read(|| self.0.load_for_serving(), None)
+    fn says(&self, shown: &[PairFiles]) -> Said {
+        Said::read(|| self.0.load_for_serving(shown), None)
     }
 
     fn is_told(&mut self, _: &[Document]) -> bool {
@@ -128,8 +129,8 @@ impl Owner for Applied {
         Who::Api
     }
 
-    fn says(&self) -> Said {
-        Said::of(self.0.clone())
+    fn says(&self, shown: &[PairFiles]) -> Said {
+        Said::of(self.0.clone(), shown)
     }
 
     fn is_told(&mut self, documents: &[Document]) -> bool {
