@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::codes;
@@ -173,18 +173,38 @@ pub fn read_certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>
     certificates(&read_pem(path, FileRole::Chain)?)
 }
 
+/// How two blocks meet (RFC 7468 §5.1) where files were put together of which the first has no last line break.
+const GLUED: &[u8] = b"----------BEGIN CERTIFICATE-----";
+
 /// The certificates of a text, in their order; one at least.
 ///
 /// # Errors
-/// There is none, or a block of the text is damaged.
+/// There is none, or a block of the text is damaged, or begins on the line on which another ends.
 pub fn certificates(pem: &[u8]) -> io::Result<Vec<CertificateDer<'static>>> {
-    let invalid = |why: String| io::Error::new(ErrorKind::InvalidData, why);
+    let invalid = |why: &str| io::Error::new(ErrorKind::InvalidData, why);
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    match found {
-        Ok(found) if found.is_empty() => Err(invalid("it holds no certificate".to_owned())),
-        Ok(found) => Ok(found),
-        Err(why) => Err(invalid(why.to_string())),
+    let found = found.map_err(|why| {
+        invalid(match why {
+            pem::Error::MissingSectionEnd { .. } => "a block of it has no end",
+            pem::Error::IllegalSectionStart { .. } => "the first line of a block is damaged",
+            pem::Error::Base64Decode(_) => "a block of it is no base64",
+            _ => "it cannot be read as PEM",
+        })
+    })?;
+    if found.is_empty() {
+        return Err(invalid("it holds no certificate"));
     }
+    // The reader would pass over it.
+    match is_glued(pem) {
+        true => Err(invalid(
+            "a certificate of it begins on the line on which another block ends",
+        )),
+        false => Ok(found),
+    }
+}
+
+fn is_glued(pem: &[u8]) -> bool {
+    pem.windows(GLUED.len()).any(|part| part == GLUED)
 }
 
 fn key(file: &NamedFile) -> Looked {
@@ -234,6 +254,10 @@ fn instead(bytes: &[u8]) -> String {
         _ if before.ends_with('\u{feff}') => {
             "a byte order mark stands before `-----BEGIN`: remove it".to_owned()
         }
+        _ if is_glued(bytes) => {
+            "a certificate begins on the line on which another block ends: break that line"
+                .to_owned()
+        }
         _ if text.matches(BEGIN).count() > text.matches("-----END ").count() => {
             "a block has no end: the file is cut off".to_owned()
         }
@@ -277,8 +301,7 @@ fn holds_certificates(bytes: &[u8]) -> bool {
         // The block behind the mark would be passed over.
         return false;
     }
-    let mut all = CertificateDer::pem_slice_iter(bytes).peekable();
-    all.peek().is_some() && all.all(|one| one.is_ok())
+    certificates(bytes).is_ok()
 }
 
 #[cfg(test)]
@@ -304,6 +327,18 @@ mod tests {
         .iter()
         .map(|one| one.code.to_string())
         .collect()
+    }
+
+    #[test]
+    fn certificates_that_were_put_together_without_a_line_break_are_not_half_of_a_chain() {
+        let (two, glued) = ([CHAIN, CHAIN].concat(), [CHAIN.trim_end(), CHAIN].concat());
+        assert_eq!(certificates(two.as_bytes()).unwrap().len(), 2);
+        let refused = certificates(glued.as_bytes()).unwrap_err();
+        assert!(refused.to_string().contains("on the line"), "{refused}");
+        assert!(instead(glued.as_bytes()).ends_with("break that line"));
+        assert!(!holds_certificates(glued.as_bytes()));
+        let cut = certificates(&glued.as_bytes()[..40]).unwrap_err();
+        assert_eq!(cut.to_string(), "a block of it has no end");
     }
 
     #[test]
