@@ -52,6 +52,24 @@ fn node_tries_and_code_are_in_the_line_of_a_failed_request() {
 }
 
 #[test]
+fn a_request_that_a_second_node_served_is_no_failure() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let door = Door::before(&cluster)
+        .set("--health-interval", "60s")
+        .opens();
+    let before = settled_lines(&door);
+    cluster.next([Way::Resets]);
+
+    door.get("/schema").is(200);
+
+    let line = lines_after(&door, before, 1).remove(0);
+    assert_eq!((&line["tries"], &line["status"]), (&2.into(), &200.into()));
+    for word in ["code", "reason"] {
+        assert!(line.get(word).is_none_or(|it| it.is_null()), "{line}");
+    }
+}
+
+#[test]
 fn a_request_the_parser_refuses_is_logged_and_counted() {
     let cluster = Cluster::of(&["a"]);
     let door = Door::before(&cluster).opens();

@@ -129,6 +129,8 @@ pub(crate) fn head(response: &ResponseHeader, ctx: &mut Ctx) -> Result<()> {
     }
     attempt.reached = Reached::Answered;
     attempt.outcome = Outcome::Answered;
+    // What a try before it came to is told by its node; the request is served.
+    ctx.failure = None;
     ctx.replay = None;
     if let Some(admitted) = ctx
         .admitted
