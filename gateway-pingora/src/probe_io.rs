@@ -10,6 +10,7 @@
 //!
 //! Source: adr/0010, adr/0019, adr/0048, adr/0052.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,8 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use gateway_config::canonical::split_port;
-use gateway_config::model::ProbeKind;
+use gateway_config::model::{Name, ProbeKind};
+use gateway_core::failure::Unsent;
 use gateway_core::node::{LastProbe, LiveNode};
 use gateway_core::readiness::{self, Document, Observation};
 use pingora_core::connectors::ConnectorOptions;
@@ -60,6 +62,37 @@ pub(crate) struct NodeCheck {
     name: Option<(channel::Receiver<Meaning>, u16)>,
     /// The pool is probed otherwise than before.
     changed: Notify,
+    unshaken: Arc<Unshaken>,
+}
+
+/// Why no handshake with a node came about, as far as that was said since one did. A certificate that is not as
+/// it should be is for somebody to mend, so each reason is said once.
+#[derive(Default)]
+pub(crate) struct Unshaken(Mutex<BTreeMap<(Name, Name), BTreeSet<String>>>);
+
+/// Most reasons that are said of a node.
+const MAX_REASONS: usize = 8;
+
+impl Unshaken {
+    fn say(&self, pool: &Name, node: &Name, why: &str) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (Arc::clone(pool), Arc::clone(node));
+        let said = all.entry(key).or_default();
+        if said.len() < MAX_REASONS && said.insert(why.to_owned()) {
+            tracing::warn!(
+                pool = &**pool,
+                node = &**node,
+                why,
+                "no handshake with a node"
+            );
+        }
+    }
+
+    /// Forgets the nodes that fit, by pool and name.
+    pub(crate) fn forget(&self, fits: impl Fn(&Name, &Name) -> bool) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(pool, node), _| !fits(pool, node));
+    }
 }
 
 /// Asks one node at one of its addresses.
@@ -79,6 +112,7 @@ impl NodeCheck {
         node: Arc<LiveNode>,
         connector: Arc<Connector>,
         names: &Names,
+        unshaken: &Arc<Unshaken>,
     ) -> Arc<Self> {
         let name = match node.addr().parse::<SocketAddr>() {
             Ok(_) => None,
@@ -94,6 +128,7 @@ impl NodeCheck {
             connector,
             name,
             changed: Notify::new(),
+            unshaken: Arc::clone(unshaken),
         })
     }
 
@@ -120,6 +155,22 @@ impl NodeCheck {
             let pool = self.pool.load_full();
             let moves = pool.state.probed(&self.node, &seen, clock::now());
             pool.report(&moves);
+        }
+    }
+
+    /// A connection was made, or not.
+    fn shakes_hands(&self, failed: Option<&Error>) {
+        let pool = self.pool.load_full();
+        let (pool, node) = (&pool.pool.name, self.node.name());
+        match failed {
+            None => self
+                .unshaken
+                .forget(|one, other| (one, other) == (pool, node)),
+            Some(error) if translate::not_connected(error) == Unsent::Handshake => {
+                self.unshaken
+                    .say(pool, node, translate::deepest_words(error));
+            }
+            Some(_) => {}
         }
     }
 
@@ -240,12 +291,14 @@ impl AddressCheck {
         let peer = peer::build(&pool, &self.node.node, *address, timeout, Carries::Probe);
         let mut session = match self.node.connector.get_http_session(&peer).await {
             Ok((session, _)) => {
+                self.node.shakes_hands(None);
                 self.says_nothing.store(false, Ordering::Relaxed);
                 session
             }
             Err(error) => {
                 let is_ours = translate::is_for_want_of_descriptors(&error);
                 self.says_nothing.store(is_ours, Ordering::Relaxed);
+                self.node.shakes_hands(Some(&error));
                 return Observation::Unreachable;
             }
         };

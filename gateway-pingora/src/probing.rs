@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 use crate::clock;
 use crate::names::Names;
 use crate::pools::{LivePool, Pools};
-use crate::probe_io::{self, NodeCheck};
+use crate::probe_io::{self, NodeCheck, Unshaken};
 
 /// The probes of all nodes, on a runtime of their own (adr/0019).
 pub(crate) struct Probing {
@@ -27,6 +27,7 @@ pub(crate) struct Probing {
     runtime: Mutex<Option<Runtime>>,
     connector: Arc<Connector>,
     names: Names,
+    unshaken: Arc<Unshaken>,
     probes: Mutex<HashMap<(Name, NodeId), Probe>>,
     /// Nobody waits for nodes any more.
     no_more: watch::Sender<bool>,
@@ -114,6 +115,7 @@ impl Probing {
             control: runtime.handle().clone(),
             names: Names::new(runtime.handle().clone(), servers),
             runtime: Mutex::new(Some(runtime)),
+            unshaken: Arc::default(),
             connector: probe_io::connector(),
             probes: Mutex::default(),
             no_more: watch::Sender::new(false),
@@ -177,6 +179,8 @@ impl Probing {
         for probe in before.values() {
             probe.task.abort();
         }
+        let is_probed = |pool: &Name| pools.contains_key(pool);
+        self.unshaken.forget(|pool, _| !is_probed(pool));
     }
 
     /// From here on names are asked of these servers; of the system's when there are none.
@@ -186,7 +190,13 @@ impl Probing {
 
     fn check(&self, pool: &Arc<LivePool>, node: Arc<LiveNode>) -> Arc<NodeCheck> {
         let connector = Arc::clone(&self.connector);
-        NodeCheck::new(Arc::clone(pool), node, connector, &self.names)
+        NodeCheck::new(
+            Arc::clone(pool),
+            node,
+            connector,
+            &self.names,
+            &self.unshaken,
+        )
     }
 
     /// Whoever waits for nodes goes on without them, and so does who comes later.

@@ -16,6 +16,24 @@ pub(crate) fn not_connected(error: &Error) -> Unsent {
     }
 }
 
+/// The words of the error that others were made of; those of the library alone, where it has some.
+pub(crate) fn deepest_words(error: &Error) -> &str {
+    let inner = error
+        .cause
+        .as_deref()
+        .and_then(|cause| cause.downcast_ref::<Box<Error>>());
+    let deeper = inner.map_or("", |inner| deepest_words(inner));
+    let words = match deeper.is_empty() {
+        true => error.context.as_ref().map_or("", |own| own.as_str()),
+        false => deeper,
+    };
+    let words = words.rsplit(" cause: ").next().unwrap_or(words);
+    // Which name it was is said beside it.
+    words
+        .rsplit_once(", SNI: ")
+        .map_or(words, |(words, _)| words)
+}
+
 /// Whether a connection of HTTP/2 was there and took no further stream: it had ended, or was about to,
 /// and nothing was written.
 pub(crate) fn took_no_stream(error: &Error) -> bool {

@@ -99,6 +99,26 @@ fn the_name_is_the_nodes_own_or_its_pools_or_its_address() {
 }
 
 #[test]
+fn why_no_handshake_comes_about_is_said_once() {
+    let (authority, stranger) = (Authority::new(), Authority::new());
+    let scratch = Scratch::new();
+    let tls = ca(&scratch, &authority) + "probe = { every = \"100ms\" }\n";
+    for (shown, why) in [
+        (authority.signs(&["b"]), "not valid for name"),
+        (stranger.signs(&["a"]), "invalid peer certificate"),
+    ] {
+        let node = Cluster::showing(&[("a", &shown)]);
+        let door = Door::configured(&text(node["a"].addr(), &tls));
+        let said = "no handshake with a node";
+        let line = door.log().waits_for(said, |_| true);
+        assert!(line.text("why").contains(why), "{}", line.text("why"));
+        assert_eq!([line.text("pool"), line.text("node")], ["shop", "a"]);
+        wait::until("more probes", wait::SOON, || node["a"].accepted() > 4);
+        assert_eq!(door.log().saying(said).len(), 1);
+    }
+}
+
+#[test]
 fn a_name_that_no_certificate_has_is_refused_before_anything_is_served() {
     let authority = Authority::new();
     let scratch = Scratch::new();
