@@ -8,16 +8,15 @@
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+use rustls::Error;
 use rustls::server::{Acceptor, ClientHello};
-use rustls::{Error, ServerConfig};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::counts::Handshake;
-use crate::covered::Covered;
-use crate::profile::Agreed;
+use crate::profile::{Agreed, Certificate, Profile};
 use crate::shown::{Secured, Shown};
 
 /// Alerts (RFC 8446 §6.2): something here is not as it should be; nobody has the name; no protocol in
@@ -36,7 +35,7 @@ pub(crate) async fn shake_hands(
 ) -> Result<(TlsStream<TcpStream>, Secured), Handshake> {
     let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
     let mut start = hello.map_err(|why| reason(&why))?;
-    let (config, covered) = match choose(&start.client_hello(), shown) {
+    let (profile, certificate) = match choose(&start.client_hello(), shown) {
         Ok(chosen) => chosen,
         Err((alert, why)) => {
             // Fatal, and outside of encryption (RFC 8446 §5.1).
@@ -44,14 +43,19 @@ pub(crate) async fn shake_hands(
             return Err(why);
         }
     };
-    let stream = start.into_stream(config).await;
+    let stream = start.into_stream(Arc::clone(&certificate.config)).await;
     let stream = stream.map_err(|why| reason(&why))?;
     let agreed = Agreed::of(stream.get_ref().1);
+    // A second hello (RFC 8446 §4.1.4) may leave out what the first one had.
+    if !profile.policy.allows(&agreed) {
+        return Err(Handshake::NothingInCommon);
+    }
+    let covered = Arc::clone(&certificate.pair.covered);
     Ok((stream, Secured { covered, agreed }))
 }
 
-/// What a hello is answered with, and for whom that may be taken; else the alert, and what it comes to.
-fn choose(hello: &ClientHello<'_>, shown: &Shown) -> Result<Chosen, (u8, Handshake)> {
+/// What a hello is answered with; else the alert, and what it comes to.
+fn choose<'s>(hello: &ClientHello<'_>, shown: &'s Shown) -> Result<Chosen<'s>, (u8, Handshake)> {
     let profile = shown.profile(hello.server_name());
     let profile = profile.ok_or((UNRECOGNIZED_NAME, Handshake::UnknownName))?;
     // Who offers none means HTTP/1.1 (RFC 9113 §3.2). A list with nothing in common is refused by the
@@ -61,11 +65,10 @@ fn choose(hello: &ClientHello<'_>, shown: &Shown) -> Result<Chosen, (u8, Handsha
     }
     let certificate = profile.choose(hello);
     let certificate = certificate.ok_or((INTERNAL_ERROR, Handshake::NoCertificate))?;
-    let covered = Arc::clone(&certificate.pair.covered);
-    Ok((Arc::clone(&certificate.config), covered))
+    Ok((profile, certificate))
 }
 
-type Chosen = (Arc<ServerConfig>, Arc<Covered>);
+type Chosen<'s> = (&'s Profile, &'s Certificate);
 
 /// Why a handshake has failed.
 fn reason(why: &io::Error) -> Handshake {
