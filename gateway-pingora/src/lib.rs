@@ -32,6 +32,7 @@ mod gate;
 mod generation;
 mod handover;
 mod handshake;
+mod hello;
 mod http2;
 mod ids;
 mod listening;

@@ -12,8 +12,8 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::{ClientHello, NoServerSessionStorage, ServerConnection};
 use rustls::sign::SingleCertAndKey;
 use rustls::{
-    CipherSuite, ProtocolVersion, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion,
-    version,
+    CipherSuite, NamedGroup, ProtocolVersion, ServerConfig, SignatureScheme, SupportedCipherSuite,
+    SupportedProtocolVersion, version,
 };
 
 use crate::fault::Fault;
@@ -69,9 +69,14 @@ impl Policy {
             http1: listener.http1,
             http2: listener.http2,
         };
+        // A version without a suite is not spoken. Those of TLS 1.3 name no key exchange.
+        let has = |is_old: bool| {
+            let all = tls.suites.as_ref();
+            all.is_none_or(|all| all.iter().any(|one| one.contains("_WITH_") == is_old))
+        };
         Policy {
-            tls12: tls.tls12,
-            tls13: tls.tls13,
+            tls12: tls.tls12 && has(true),
+            tls13: tls.tls13 && has(false),
             suites: tls.suites.clone(),
             protocols: tls.alpn.unwrap_or(of_listener),
             resumption: tls.resumption,
@@ -217,9 +222,14 @@ impl Profile {
 
     /// The first certificate that a client can take, or, where it can take none, the first, which it
     /// may tell us itself. `None`: none can be used.
-    pub(crate) fn choose(&self, hello: &ClientHello<'_>) -> Option<&Certificate> {
+    pub(crate) fn choose(&self, said: &ClientHello<'_>, knows_tls13: bool) -> Option<&Certificate> {
+        let version = match self.policy.tls13 && knows_tls13 {
+            true => ProtocolVersion::TLSv1_3,
+            false => ProtocolVersion::TLSv1_2,
+        };
+        let schemes = schemes(said, version);
         let mut all = self.certificates.iter();
-        let fits = all.find(|one| one.fits(hello));
+        let fits = all.find(|one| one.fits(said, version, &schemes));
         fits.or_else(|| self.certificates.first())
     }
 
@@ -230,73 +240,47 @@ impl Profile {
 }
 
 impl Certificate {
-    /// Whether a signature of this key can be agreed on: in TLS 1.3 by its scheme alone, before by a
-    /// suite that takes it as well (RFC 8446 §4.2.3, RFC 5246 §7.4.3).
-    fn fits(&self, hello: &ClientHello<'_>) -> bool {
+    /// Whether its key can sign under one of these, and with a suite in common: in TLS 1.2 one that is
+    /// for its kind (RFC 5246 §7.4.2).
+    fn fits(
+        &self,
+        said: &ClientHello<'_>,
+        version: ProtocolVersion,
+        schemes: &[SignatureScheme],
+    ) -> bool {
         let key = &self.pair.certified.key;
-        let offered = hello.signature_schemes();
-        let suites = &self.config.crypto_provider().cipher_suites;
-        let mut common = suites
-            .iter()
-            .filter(|one| hello.cipher_suites().contains(&one.suite()));
+        let suites = self.config.crypto_provider().cipher_suites.iter();
+        let mut common = suites.filter(|one| {
+            one.version().version == version && said.cipher_suites().contains(&one.suite())
+        });
         common.any(|one| match one {
             SupportedCipherSuite::Tls12(suite) => {
-                let schemes = suite.resolve_sig_schemes(offered);
+                let schemes = suite.resolve_sig_schemes(schemes);
                 key.choose_scheme(&schemes).is_some()
             }
-            SupportedCipherSuite::Tls13(_) => key.choose_scheme(offered).is_some(),
+            SupportedCipherSuite::Tls13(_) => key.choose_scheme(schemes).is_some(),
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use super::*;
-
-    #[test]
-    fn what_was_agreed_on_is_held_to_version_suite_and_protocol() {
-        let mut tls = Tls::new("t".into(), PathBuf::new(), PathBuf::new());
-        let listener = Listener::new("l".into(), ([127, 0, 0, 1], 0).into());
-        let agreed = |version, suite, protocol| Agreed {
-            name: None,
-            version: Some(version),
-            suite: Some(suite),
-            protocol,
-        };
-        let old = agreed(
-            ProtocolVersion::TLSv1_2,
-            CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-            Protocol::Http1,
-        );
-        let new = agreed(
-            ProtocolVersion::TLSv1_3,
-            CipherSuite::TLS13_AES_256_GCM_SHA384,
-            Protocol::Http1,
-        );
-        let http2 = Agreed {
-            protocol: Protocol::Http2,
-            ..new.clone()
-        };
-        let mut allows = |change: fn(&mut Tls)| {
-            change(&mut tls);
-            let policy = Policy::of(&tls, &listener);
-            [&old, &new, &http2].map(|agreed| policy.allows(agreed))
-        };
-
-        assert_eq!(allows(|_| ()), [true, true, false]);
-        assert_eq!(allows(|tls| tls.tls12 = false), [false, true, false]);
-        let offer = |tls: &mut Tls| {
-            tls.alpn = Some(Protocols {
-                http1: false,
-                http2: true,
-            });
-        };
-        assert_eq!(allows(offer), [false, false, true]);
-        let other = |tls: &mut Tls| tls.suites = Some(vec!["TLS_AES_128_GCM_SHA256"]);
-        assert_eq!(allows(other), [false, false, false]);
-        let same = |tls: &mut Tls| tls.suites = Some(vec!["TLS_AES_256_GCM_SHA384"]);
-        assert_eq!(allows(same), [false, false, true]);
-    }
+/// What a client takes for a signature under a version: in TLS 1.3 none of RSA as it was before (RFC
+/// 8446 §4.2.3); in TLS 1.2 one over a curve only where it knows the curve (RFC 8422 §5.1), of which
+/// here each has one scheme.
+fn schemes(said: &ClientHello<'_>, version: ProtocolVersion) -> Vec<SignatureScheme> {
+    let is_new = version == ProtocolVersion::TLSv1_3;
+    let groups = said.named_groups();
+    let knows = |group| is_new || groups.is_none_or(|groups| groups.contains(&group));
+    let is_usable = |scheme: &SignatureScheme| match scheme {
+        SignatureScheme::RSA_PKCS1_SHA256
+        | SignatureScheme::RSA_PKCS1_SHA384
+        | SignatureScheme::RSA_PKCS1_SHA512 => !is_new,
+        SignatureScheme::ECDSA_NISTP256_SHA256 => knows(NamedGroup::secp256r1),
+        SignatureScheme::ECDSA_NISTP384_SHA384 => knows(NamedGroup::secp384r1),
+        _ => true,
+    };
+    let offered = said.signature_schemes().iter().copied();
+    offered.filter(is_usable).collect()
 }
+
+#[cfg(test)]
+mod tests;
