@@ -1,7 +1,7 @@
 //! A TLS profile as one listener shows it: what may be agreed on, and the certificates.
 //!
-//! Each has ticket keys of its own, made when it is made: a session that was begun under it is resumed
-//! under it, and under no other. One that stays as it is over a reload keeps them.
+//! Each certificate of each has ticket keys of its own: a session that was begun under it is resumed
+//! under it, and under no other. One that is shown over a reload under the same rules keeps them.
 //!
 //! Source: GATEWAY §7; adr/0053.
 
@@ -56,6 +56,7 @@ pub(crate) struct Profile {
 }
 
 /// One of the certificates of a profile, and the configuration that shows it.
+#[derive(Clone)]
 pub(crate) struct Certificate {
     /// The certificate.
     pub(crate) pair: Arc<Pair>,
@@ -131,7 +132,7 @@ impl Policy {
         offered.map(|(_, name)| name.to_vec()).collect()
     }
 
-    /// What handshakes are done with, but for the certificate.
+    /// What handshakes are done with that show this certificate.
     ///
     /// # Errors
     /// What the library says.
@@ -146,6 +147,9 @@ impl Policy {
         config.session_storage = Arc::new(NoServerSessionStorage {});
         // A second ticket costs 5 % of a handshake and is hardly ever used (adr/0014).
         config.send_tls13_tickets = usize::from(self.resumption);
+        if self.resumption {
+            config.ticketer = ring::Ticketer::new()?;
+        }
         Ok(config)
     }
 }
@@ -173,7 +177,7 @@ impl Agreed {
 }
 
 impl Profile {
-    /// A profile with what is known of its certificates, or the one `before` where nothing differs.
+    /// A profile with what is known of its certificates, each as it was `before` where nothing differs.
     ///
     /// # Errors
     /// [`Fault::Profile`]: no handshake can be done under it.
@@ -183,41 +187,35 @@ impl Profile {
         pairs: &Pairs,
         before: Option<&Arc<Profile>>,
     ) -> Result<Arc<Self>, Fault> {
-        let policy = Policy::of(tls, listener);
         let known = tls.certificates();
         let shown = known.filter_map(|files| pairs.get(&files)?.shown.clone());
-        let shown: Vec<Arc<Pair>> = shown.collect();
-        if let Some(before) = before.filter(|before| before.is(tls, &policy, &shown)) {
-            return Ok(Arc::clone(before));
-        }
-        let fault = |why: rustls::Error| Fault::Profile {
+        let policy = Policy::of(tls, listener);
+        let profile = Profile::showing(shown, &tls.name, policy, before.map(|before| &**before));
+        let profile = profile.map_err(|why| Fault::Profile {
             profile: Arc::clone(&tls.name),
             because: why.to_string(),
-        };
-        let tickets = policy.resumption.then(ring::Ticketer::new);
-        let tickets = tickets.transpose().map_err(fault)?;
-        let with_config = |pair: Arc<Pair>| {
-            let mut config = policy.config(&pair)?;
-            if let Some(tickets) = &tickets {
-                config.ticketer = Arc::clone(tickets);
-            }
-            let config = Arc::new(config);
-            Ok(Certificate { pair, config })
-        };
-        let certificates: Result<_, _> = shown.into_iter().map(with_config).collect();
-        Ok(Arc::new(Profile {
-            name: Arc::clone(&tls.name),
-            certificates: certificates.map_err(fault)?,
-            policy,
-        }))
+        })?;
+        Ok(Arc::new(profile))
     }
 
-    fn is(&self, tls: &Tls, policy: &Policy, shown: &[Arc<Pair>]) -> bool {
-        let own = self.certificates.iter().map(|one| &one.pair);
-        self.name == tls.name
-            && self.policy == *policy
-            && self.certificates.len() == shown.len()
-            && own.zip(shown).all(|(own, shown)| Arc::ptr_eq(own, shown))
+    fn showing(
+        shown: impl Iterator<Item = Arc<Pair>>,
+        name: &Name,
+        policy: Policy,
+        before: Option<&Profile>,
+    ) -> Result<Self, rustls::Error> {
+        let before = before.filter(|before| before.policy == policy);
+        let before = before.map_or(&[][..], |before| &before.certificates);
+        let made = |pair: Arc<Pair>| {
+            let same = before.iter().find(|one| Arc::ptr_eq(&one.pair, &pair));
+            same.map_or_else(|| Certificate::new(&policy, pair), |same| Ok(same.clone()))
+        };
+        let certificates: Result<_, _> = shown.map(made).collect();
+        Ok(Profile {
+            name: Arc::clone(name),
+            certificates: certificates?,
+            policy,
+        })
     }
 
     /// The first certificate that a client can take, or, where it can take none, the first, which it
@@ -240,6 +238,15 @@ impl Profile {
 }
 
 impl Certificate {
+    /// A certificate with ticket keys of its own.
+    ///
+    /// # Errors
+    /// What the library says.
+    fn new(policy: &Policy, pair: Arc<Pair>) -> Result<Self, rustls::Error> {
+        let config = Arc::new(policy.config(&pair)?);
+        Ok(Certificate { pair, config })
+    }
+
     /// Whether its key can sign under one of these, and with a suite in common: in TLS 1.2 one that is
     /// for its kind (RFC 5246 §7.4.2).
     fn fits(

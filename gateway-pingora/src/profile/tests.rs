@@ -90,19 +90,11 @@ fn pair(key: PrivateKeyDer<'static>) -> Arc<Pair> {
 }
 
 /// A profile of these keys; `None`: no handshake could be done under it.
-fn profile(tls: &Tls, keys: &[usize]) -> Option<Profile> {
+fn profile(tls: &Tls, keys: &[usize], before: Option<&Profile>) -> Option<Profile> {
     let listener = Listener::new("l".into(), ([127, 0, 0, 1], 0).into());
     let policy = Policy::of(tls, &listener);
-    let certificate = |at: &usize| {
-        let pair = Arc::clone(&KEYS[*at].0);
-        let config = Arc::new(policy.config(&pair).ok()?);
-        Some(Certificate { pair, config })
-    };
-    Some(Profile {
-        name: Arc::clone(&tls.name),
-        certificates: keys.iter().map(certificate).collect::<Option<_>>()?,
-        policy,
-    })
+    let shown = keys.iter().map(|at| Arc::clone(&KEYS[*at].0));
+    Profile::showing(shown, &tls.name, policy, before).ok()
 }
 
 /// As the library reads it.
@@ -152,7 +144,7 @@ proptest! {
         tls in some_tls(),
         keys in subsequence(vec![0, 1, 2, 3], 1..=4).prop_shuffle(),
     ) {
-        let profile = profile(&tls, &keys);
+        let profile = profile(&tls, &keys, None);
         prop_assume!(profile.is_some());
         let profile = profile.unwrap();
         let first = profile.certificates.iter().find(|one| works(&offer, one));
@@ -161,4 +153,31 @@ proptest! {
         let chosen = profile.choose(&accepted(&offer).client_hello(), knows_tls13).unwrap();
         prop_assert!(first.is_none_or(|first| Arc::ptr_eq(&chosen.pair, &first.pair)));
     }
+}
+
+#[test]
+fn a_session_is_resumed_under_the_certificate_it_began_under_for_as_long_as_that_is_shown() {
+    let mut tls = Tls::new("t".into(), PathBuf::new(), PathBuf::new());
+    let first = profile(&tls, &[0, 1], None).unwrap();
+    let began = &first.certificates[1].config.ticketer;
+    let ticket = began.encrypt(b"a session").unwrap();
+    let resumed = |profile: &Profile| -> Vec<bool> {
+        let all = profile.certificates.iter();
+        let ticketers = all.map(|one| &one.config.ticketer);
+        ticketers
+            .map(|one| one.decrypt(&ticket).is_some())
+            .collect()
+    };
+
+    assert_eq!(resumed(&first), [false, true]);
+    let other = profile(&tls, &[2, 1], Some(&first)).unwrap();
+    assert_eq!(resumed(&other), [false, true]);
+    let again = profile(&tls, &[0, 2], Some(&other)).unwrap();
+    assert_eq!(resumed(&again), [false, false]);
+    tls.tls12 = false;
+    let strict = profile(&tls, &[0, 1], Some(&first)).unwrap();
+    assert_eq!(resumed(&strict), [false, false]);
+    tls.resumption = false;
+    let never = profile(&tls, &[0, 1], None).unwrap();
+    assert!(!never.certificates[1].config.ticketer.enabled());
 }
