@@ -12,8 +12,8 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::{ClientHello, NoServerSessionStorage, ServerConnection};
 use rustls::sign::SingleCertAndKey;
 use rustls::{
-    CipherSuite, NamedGroup, ProtocolVersion, ServerConfig, SignatureScheme, SupportedCipherSuite,
-    SupportedProtocolVersion, version,
+    CipherSuite, HandshakeKind, NamedGroup, ProtocolVersion, ServerConfig, SignatureScheme,
+    SupportedCipherSuite, SupportedProtocolVersion, version,
 };
 
 use crate::fault::Fault;
@@ -38,6 +38,7 @@ pub(crate) struct Agreed {
     version: Option<ProtocolVersion>,
     suite: Option<CipherSuite>,
     protocol: Protocol,
+    is_resumed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,8 @@ impl Policy {
             Protocol::Http1 => self.protocols.http1,
             Protocol::Http2 => self.protocols.http2,
         };
-        version && protocol && agreed.suite.is_some_and(|suite| self.has(suite))
+        let kind = self.resumption || !agreed.is_resumed;
+        version && protocol && kind && agreed.suite.is_some_and(|suite| self.has(suite))
     }
 
     /// Whether a client may speak HTTP/1.1.
@@ -172,6 +174,7 @@ impl Agreed {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             },
+            is_resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::covered::Covered;
 use crate::hello::offer::{Offer, an_offer};
 
 #[test]
-fn what_was_agreed_on_is_held_to_version_suite_and_protocol() {
+fn what_was_agreed_on_is_held_to_version_suite_protocol_and_resumption() {
     let mut tls = Tls::new("t".into(), PathBuf::new(), PathBuf::new());
     let listener = Listener::new("l".into(), ([127, 0, 0, 1], 0).into());
     let agreed = |version, suite, protocol| Agreed {
@@ -25,6 +25,7 @@ fn what_was_agreed_on_is_held_to_version_suite_and_protocol() {
         version: Some(version),
         suite: Some(suite),
         protocol,
+        is_resumed: false,
     };
     let old = agreed(
         ProtocolVersion::TLSv1_2,
@@ -40,25 +41,31 @@ fn what_was_agreed_on_is_held_to_version_suite_and_protocol() {
         protocol: Protocol::Http2,
         ..new.clone()
     };
+    let resumed = Agreed {
+        is_resumed: true,
+        ..http2.clone()
+    };
     let mut allows = |change: fn(&mut Tls)| {
         change(&mut tls);
         let policy = Policy::of(&tls, &listener);
-        [&old, &new, &http2].map(|agreed| policy.allows(agreed))
+        [&old, &new, &http2, &resumed].map(|agreed| policy.allows(agreed))
     };
 
-    assert_eq!(allows(|_| ()), [true, true, false]);
-    assert_eq!(allows(|tls| tls.tls12 = false), [false, true, false]);
+    assert_eq!(allows(|_| ()), [true, true, false, false]);
+    assert_eq!(allows(|tls| tls.tls12 = false), [false, true, false, false]);
     let offer = |tls: &mut Tls| {
         tls.alpn = Some(Protocols {
             http1: false,
             http2: true,
         });
     };
-    assert_eq!(allows(offer), [false, false, true]);
+    assert_eq!(allows(offer), [false, false, true, true]);
     let other = |tls: &mut Tls| tls.suites = Some(vec!["TLS_AES_128_GCM_SHA256"]);
-    assert_eq!(allows(other), [false, false, false]);
+    assert_eq!(allows(other), [false, false, false, false]);
     let same = |tls: &mut Tls| tls.suites = Some(vec!["TLS_AES_256_GCM_SHA384"]);
-    assert_eq!(allows(same), [false, false, true]);
+    assert_eq!(allows(same), [false, false, true, true]);
+    let anew = |tls: &mut Tls| tls.resumption = false;
+    assert_eq!(allows(anew), [false, false, true, false]);
 }
 
 /// The curve of a key that has to be among the groups of a client in TLS 1.2.
