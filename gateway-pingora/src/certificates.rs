@@ -23,6 +23,10 @@ use x509_parser::extensions::GeneralName;
 use crate::fault::Fault;
 use crate::{clock, tls};
 
+mod suites;
+
+pub use suites::check_suites;
+
 /// Looks at every chain with its key, and at every file of certificates to trust.
 #[must_use]
 pub fn check_certificates(files: &[NamedFile]) -> Vec<Diagnostic> {

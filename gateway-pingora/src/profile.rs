@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gateway_config::model::{Listener, Name, Protocols, Tls};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::{ClientHello, NoServerSessionStorage, ServerConnection};
-use rustls::sign::SingleCertAndKey;
+use rustls::sign::{SigningKey, SingleCertAndKey};
 use rustls::{
     CipherSuite, HandshakeKind, NamedGroup, ProtocolVersion, ServerConfig, SignatureScheme,
     SupportedCipherSuite, SupportedProtocolVersion, version,
@@ -66,11 +66,7 @@ pub(crate) struct Certificate {
 }
 
 impl Policy {
-    fn of(tls: &Tls, listener: &Listener) -> Self {
-        let of_listener = Protocols {
-            http1: listener.http1,
-            http2: listener.http2,
-        };
+    fn of(tls: &Tls, of_listener: Protocols) -> Self {
         // A version without a suite is not spoken. Those of TLS 1.3 name no key exchange.
         let has = |is_old: bool| {
             let all = tls.suites.as_ref();
@@ -156,6 +152,18 @@ impl Policy {
     }
 }
 
+/// Whether a profile has a suite under which this key can sign.
+pub(crate) fn has_suite_for(tls: &Tls, key: &dyn SigningKey) -> bool {
+    let either = Protocols {
+        http1: true,
+        http2: true,
+    };
+    let suites = Policy::of(tls, either).provider().cipher_suites;
+    suites
+        .iter()
+        .any(|one| one.usable_for_signature_algorithm(key.algorithm()))
+}
+
 /// The registered name of a suite, which says nothing of the version.
 fn iana(suite: CipherSuite) -> Option<String> {
     Some(suite.as_str()?.replacen("TLS13_", "TLS_", 1))
@@ -192,7 +200,11 @@ impl Profile {
     ) -> Result<Arc<Self>, Fault> {
         let known = tls.certificates();
         let shown = known.filter_map(|files| pairs.get(&files)?.shown.clone());
-        let policy = Policy::of(tls, listener);
+        let of_listener = Protocols {
+            http1: listener.http1,
+            http2: listener.http2,
+        };
+        let policy = Policy::of(tls, of_listener);
         let profile = Profile::showing(shown, &tls.name, policy, before.map(|before| &**before));
         let profile = profile.map_err(|why| Fault::Profile {
             profile: Arc::clone(&tls.name),

@@ -16,10 +16,15 @@ use super::*;
 use crate::covered::Covered;
 use crate::hello::offer::{Offer, an_offer};
 
+/// What a listener offers where its profile says nothing.
+const HTTP1: Protocols = Protocols {
+    http1: true,
+    http2: false,
+};
+
 #[test]
 fn what_was_agreed_on_is_held_to_version_suite_protocol_and_resumption() {
     let mut tls = Tls::new("t".into(), PathBuf::new(), PathBuf::new());
-    let listener = Listener::new("l".into(), ([127, 0, 0, 1], 0).into());
     let agreed = |version, suite, protocol| Agreed {
         name: None,
         version: Some(version),
@@ -47,7 +52,7 @@ fn what_was_agreed_on_is_held_to_version_suite_protocol_and_resumption() {
     };
     let mut allows = |change: fn(&mut Tls)| {
         change(&mut tls);
-        let policy = Policy::of(&tls, &listener);
+        let policy = Policy::of(&tls, HTTP1);
         [&old, &new, &http2, &resumed].map(|agreed| policy.allows(agreed))
     };
 
@@ -98,8 +103,7 @@ fn pair(key: PrivateKeyDer<'static>) -> Arc<Pair> {
 
 /// A profile of these keys; `None`: no handshake could be done under it.
 fn profile(tls: &Tls, keys: &[usize], before: Option<&Profile>) -> Option<Profile> {
-    let listener = Listener::new("l".into(), ([127, 0, 0, 1], 0).into());
-    let policy = Policy::of(tls, &listener);
+    let policy = Policy::of(tls, HTTP1);
     let shown = keys.iter().map(|at| Arc::clone(&KEYS[*at].0));
     Profile::showing(shown, &tls.name, policy, before).ok()
 }
