@@ -99,6 +99,7 @@ pub(crate) fn check(
     sites::check(&mut cx, file, &known, &mut profiles, &mut parts);
     hosts::check(&mut cx, file, &parts);
     hosts::sent_on(&mut cx, file, &parts);
+    hosts::nameless(&mut cx, file, &parts);
     circles::sites(&mut cx, file, &parts);
     retries::check(&mut cx, file, &parts);
     addresses::check(&mut cx, file, &parts);

@@ -129,7 +129,7 @@ codes! {
     NO_PRIMARY = 315, "aliases without a name to lead to",
         "Requests for an alias are redirected to the first of the site's `hosts`. There is none, or it is a wildcard, which is no name to send anybody to.";
     NO_VERSION = 316, "a TLS profile that speaks no version",
-        "The oldest version allowed is newer than the newest one, or every suite listed is of a version that is not allowed, so every handshake would fail.";
+        "The oldest version allowed is newer than the newest one, or every suite listed is of a version that is not allowed, so every handshake would fail. Or, with `--files`, a key is of a kind that no suite listed takes: those of TLS 1.2 say in their names whether they are for RSA or for ECDSA, which Ed25519 counts as; those of TLS 1.3 take every key.";
     NOT_SERVED = 317, "a setting that this data plane does not execute",
         "The setting is understood and checked, and the data plane of this build cannot do what it asks. It is refused rather than left out, because a rule that is half applied is worse than none. The help says what to write to do without it. `effective` and `diff` show such a configuration all the same.";
     LITERAL = 318, "a text that is taken as it stands",

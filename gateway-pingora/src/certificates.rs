@@ -24,6 +24,10 @@ use crate::fault::Fault;
 use crate::pairs::{fits, parsed, signing};
 use crate::{clock, tls};
 
+mod suites;
+
+pub use suites::check_suites;
+
 /// Looks at every chain with its key, and at every file of certificates to trust.
 #[must_use]
 pub fn check_certificates(files: &[NamedFile]) -> Vec<Diagnostic> {

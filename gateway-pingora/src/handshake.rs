@@ -8,17 +8,16 @@
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
-use rustls::server::{Acceptor, ClientHello};
-use rustls::{Error, ServerConfig};
+use rustls::Error;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::StartHandshake;
 use tokio_rustls::server::TlsStream;
 
 use crate::counts::Handshake;
-use crate::covered::Covered;
+use crate::hello::{self, Hello};
 use crate::listening::Listening;
-use crate::profile::Agreed;
+use crate::profile::{Agreed, Certificate, Profile};
 use crate::shown::{Secured, Shown};
 
 /// Alerts (RFC 8446 §6.2): something here is not as it should be; nobody has the name; no protocol in
@@ -32,46 +31,53 @@ const NO_APPLICATION_PROTOCOL: u8 = 120;
 /// # Errors
 /// What it came to instead.
 pub(crate) async fn shake_hands(
-    stream: TcpStream,
+    mut stream: TcpStream,
     listening: &Listening,
 ) -> Result<(TlsStream<TcpStream>, Secured), Handshake> {
-    let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await;
-    let mut start = hello.map_err(|why| reason(&why))?;
-    let chosen = match &*listening.shown() {
-        Some(shown) => choose(&start.client_hello(), shown),
+    let hello = hello::read(&mut stream).await;
+    let hello = hello.map_err(|why| reason(&why))?;
+    let shown = listening.shown().clone();
+    let chosen = match &shown {
+        Some(shown) => choose(&hello, shown),
         // It speaks clear text from now on.
         None => Err((UNRECOGNIZED_NAME, Handshake::UnknownName)),
     };
-    let (config, covered) = match chosen {
+    let (profile, certificate) = match chosen {
         Ok(chosen) => chosen,
         Err((alert, why)) => {
             // Fatal, and outside of encryption (RFC 8446 §5.1).
-            let _ = start.io.write_all(&[21, 3, 3, 0, 2, 2, alert]).await;
+            let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, alert]).await;
             return Err(why);
         }
     };
-    let stream = start.into_stream(config).await;
+    let start = StartHandshake::from_parts(hello.accepted, stream);
+    let stream = start.into_stream(Arc::clone(&certificate.config)).await;
     let stream = stream.map_err(|why| reason(&why))?;
     let agreed = Agreed::of(stream.get_ref().1);
+    // A second hello (RFC 8446 §4.1.4) may leave out what the first one had.
+    if !profile.policy.allows(&agreed) {
+        return Err(Handshake::NothingInCommon);
+    }
+    let covered = Arc::clone(&certificate.pair.covered);
     Ok((stream, Secured { covered, agreed }))
 }
 
-/// What a hello is answered with, and for whom that may be taken; else the alert, and what it comes to.
-fn choose(hello: &ClientHello<'_>, shown: &Shown) -> Result<Chosen, (u8, Handshake)> {
-    let profile = shown.profile(hello.server_name());
+/// What a hello is answered with; else the alert, and what it comes to.
+fn choose<'s>(hello: &Hello, shown: &'s Shown) -> Result<Chosen<'s>, (u8, Handshake)> {
+    let said = hello.accepted.client_hello();
+    let profile = shown.profile(said.server_name());
     let profile = profile.ok_or((UNRECOGNIZED_NAME, Handshake::UnknownName))?;
     // Who offers none means HTTP/1.1 (RFC 9113 §3.2). A list with nothing in common is refused by the
     // library, with the same alert (RFC 7301 §3.2).
-    if hello.alpn().is_none() && !profile.policy.speaks_http1() {
+    if said.alpn().is_none() && !profile.policy.speaks_http1() {
         return Err((NO_APPLICATION_PROTOCOL, Handshake::NothingInCommon));
     }
-    let certificate = profile.choose(hello);
+    let certificate = profile.choose(&said, hello.knows_tls13);
     let certificate = certificate.ok_or((INTERNAL_ERROR, Handshake::NoCertificate))?;
-    let covered = Arc::clone(&certificate.pair.covered);
-    Ok((Arc::clone(&certificate.config), covered))
+    Ok((profile, certificate))
 }
 
-type Chosen = (Arc<ServerConfig>, Arc<Covered>);
+type Chosen<'s> = (&'s Profile, &'s Certificate);
 
 /// Why a handshake has failed.
 fn reason(why: &io::Error) -> Handshake {

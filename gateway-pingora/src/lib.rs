@@ -32,6 +32,7 @@ mod gate;
 mod generation;
 mod handover;
 mod handshake;
+mod hello;
 mod http2;
 mod ids;
 mod listening;
@@ -69,7 +70,7 @@ mod waiting;
 mod worker;
 
 pub use capability::CAPABILITIES;
-pub use certificates::{check_certificates, check_names, live_with};
+pub use certificates::{check_certificates, check_names, check_suites, live_with};
 pub use engine::{Engine, Options, Prepared};
 pub use exposition::{Exposition, Kind};
 pub use fault::Fault;

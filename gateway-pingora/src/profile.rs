@@ -1,7 +1,7 @@
 //! A TLS profile as one listener shows it: what may be agreed on, and the certificates.
 //!
-//! Each has ticket keys of its own, made when it is made: a session that was begun under it is resumed
-//! under it, and under no other. One that stays as it is over a reload keeps them.
+//! Each certificate of each has ticket keys of its own: a session that was begun under it is resumed
+//! under it, and under no other. One that is shown over a reload under the same rules keeps them.
 //!
 //! Source: GATEWAY §7; adr/0053.
 
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use gateway_config::model::{Listener, Name, Protocols, Tls};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::{ClientHello, NoServerSessionStorage, ServerConnection};
-use rustls::sign::SingleCertAndKey;
+use rustls::sign::{SigningKey, SingleCertAndKey};
 use rustls::{
-    CipherSuite, ProtocolVersion, ServerConfig, SupportedCipherSuite, SupportedProtocolVersion,
-    version,
+    CipherSuite, HandshakeKind, NamedGroup, ProtocolVersion, ServerConfig, SignatureScheme,
+    SupportedCipherSuite, SupportedProtocolVersion, version,
 };
 
 use crate::fault::Fault;
@@ -38,6 +38,7 @@ pub(crate) struct Agreed {
     version: Option<ProtocolVersion>,
     suite: Option<CipherSuite>,
     protocol: Protocol,
+    is_resumed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,7 @@ pub(crate) struct Profile {
 }
 
 /// One of the certificates of a profile, and the configuration that shows it.
+#[derive(Clone)]
 pub(crate) struct Certificate {
     /// The certificate.
     pub(crate) pair: Arc<Pair>,
@@ -64,14 +66,15 @@ pub(crate) struct Certificate {
 }
 
 impl Policy {
-    fn of(tls: &Tls, listener: &Listener) -> Self {
-        let of_listener = Protocols {
-            http1: listener.http1,
-            http2: listener.http2,
+    fn of(tls: &Tls, of_listener: Protocols) -> Self {
+        // A version without a suite is not spoken. Those of TLS 1.3 name no key exchange.
+        let has = |is_old: bool| {
+            let all = tls.suites.as_ref();
+            all.is_none_or(|all| all.iter().any(|one| one.contains("_WITH_") == is_old))
         };
         Policy {
-            tls12: tls.tls12,
-            tls13: tls.tls13,
+            tls12: tls.tls12 && has(true),
+            tls13: tls.tls13 && has(false),
             suites: tls.suites.clone(),
             protocols: tls.alpn.unwrap_or(of_listener),
             resumption: tls.resumption,
@@ -89,7 +92,8 @@ impl Policy {
             Protocol::Http1 => self.protocols.http1,
             Protocol::Http2 => self.protocols.http2,
         };
-        version && protocol && agreed.suite.is_some_and(|suite| self.has(suite))
+        let kind = self.resumption || !agreed.is_resumed;
+        version && protocol && kind && agreed.suite.is_some_and(|suite| self.has(suite))
     }
 
     /// Whether a client may speak HTTP/1.1.
@@ -126,7 +130,7 @@ impl Policy {
         offered.map(|(_, name)| name.to_vec()).collect()
     }
 
-    /// What handshakes are done with, but for the certificate.
+    /// What handshakes are done with that show this certificate.
     ///
     /// # Errors
     /// What the library says.
@@ -141,8 +145,23 @@ impl Policy {
         config.session_storage = Arc::new(NoServerSessionStorage {});
         // A second ticket costs 5 % of a handshake and is hardly ever used (adr/0014).
         config.send_tls13_tickets = usize::from(self.resumption);
+        if self.resumption {
+            config.ticketer = ring::Ticketer::new()?;
+        }
         Ok(config)
     }
+}
+
+/// Whether a profile has a suite under which this key can sign.
+pub(crate) fn has_suite_for(tls: &Tls, key: &dyn SigningKey) -> bool {
+    let either = Protocols {
+        http1: true,
+        http2: true,
+    };
+    let suites = Policy::of(tls, either).provider().cipher_suites;
+    suites
+        .iter()
+        .any(|one| one.usable_for_signature_algorithm(key.algorithm()))
 }
 
 /// The registered name of a suite, which says nothing of the version.
@@ -163,12 +182,13 @@ impl Agreed {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
             },
+            is_resumed: connection.handshake_kind() == Some(HandshakeKind::Resumed),
         }
     }
 }
 
 impl Profile {
-    /// A profile with what is known of its certificates, or the one `before` where nothing differs.
+    /// A profile with what is known of its certificates, each as it was `before` where nothing differs.
     ///
     /// # Errors
     /// [`Fault::Profile`]: no handshake can be done under it.
@@ -178,48 +198,51 @@ impl Profile {
         pairs: &Pairs,
         before: Option<&Arc<Profile>>,
     ) -> Result<Arc<Self>, Fault> {
-        let policy = Policy::of(tls, listener);
         let known = tls.certificates();
         let shown = known.filter_map(|files| pairs.get(&files)?.shown.clone());
-        let shown: Vec<Arc<Pair>> = shown.collect();
-        if let Some(before) = before.filter(|before| before.is(tls, &policy, &shown)) {
-            return Ok(Arc::clone(before));
-        }
-        let fault = |why: rustls::Error| Fault::Profile {
+        let of_listener = Protocols {
+            http1: listener.http1,
+            http2: listener.http2,
+        };
+        let policy = Policy::of(tls, of_listener);
+        let profile = Profile::showing(shown, &tls.name, policy, before.map(|before| &**before));
+        let profile = profile.map_err(|why| Fault::Profile {
             profile: Arc::clone(&tls.name),
             because: why.to_string(),
-        };
-        let tickets = policy.resumption.then(ring::Ticketer::new);
-        let tickets = tickets.transpose().map_err(fault)?;
-        let with_config = |pair: Arc<Pair>| {
-            let mut config = policy.config(&pair)?;
-            if let Some(tickets) = &tickets {
-                config.ticketer = Arc::clone(tickets);
-            }
-            let config = Arc::new(config);
-            Ok(Certificate { pair, config })
-        };
-        let certificates: Result<_, _> = shown.into_iter().map(with_config).collect();
-        Ok(Arc::new(Profile {
-            name: Arc::clone(&tls.name),
-            certificates: certificates.map_err(fault)?,
-            policy,
-        }))
+        })?;
+        Ok(Arc::new(profile))
     }
 
-    fn is(&self, tls: &Tls, policy: &Policy, shown: &[Arc<Pair>]) -> bool {
-        let own = self.certificates.iter().map(|one| &one.pair);
-        self.name == tls.name
-            && self.policy == *policy
-            && self.certificates.len() == shown.len()
-            && own.zip(shown).all(|(own, shown)| Arc::ptr_eq(own, shown))
+    fn showing(
+        shown: impl Iterator<Item = Arc<Pair>>,
+        name: &Name,
+        policy: Policy,
+        before: Option<&Profile>,
+    ) -> Result<Self, rustls::Error> {
+        let before = before.filter(|before| before.policy == policy);
+        let before = before.map_or(&[][..], |before| &before.certificates);
+        let made = |pair: Arc<Pair>| {
+            let same = before.iter().find(|one| Arc::ptr_eq(&one.pair, &pair));
+            same.map_or_else(|| Certificate::new(&policy, pair), |same| Ok(same.clone()))
+        };
+        let certificates: Result<_, _> = shown.map(made).collect();
+        Ok(Profile {
+            name: Arc::clone(name),
+            certificates: certificates?,
+            policy,
+        })
     }
 
     /// The first certificate that a client can take, or, where it can take none, the first, which it
     /// may tell us itself. `None`: none can be used.
-    pub(crate) fn choose(&self, hello: &ClientHello<'_>) -> Option<&Certificate> {
+    pub(crate) fn choose(&self, said: &ClientHello<'_>, knows_tls13: bool) -> Option<&Certificate> {
+        let version = match self.policy.tls13 && knows_tls13 {
+            true => ProtocolVersion::TLSv1_3,
+            false => ProtocolVersion::TLSv1_2,
+        };
+        let schemes = schemes(said, version);
         let mut all = self.certificates.iter();
-        let fits = all.find(|one| one.fits(hello));
+        let fits = all.find(|one| one.fits(said, version, &schemes));
         fits.or_else(|| self.certificates.first())
     }
 
@@ -230,73 +253,56 @@ impl Profile {
 }
 
 impl Certificate {
-    /// Whether a signature of this key can be agreed on: in TLS 1.3 by its scheme alone, before by a
-    /// suite that takes it as well (RFC 8446 §4.2.3, RFC 5246 §7.4.3).
-    fn fits(&self, hello: &ClientHello<'_>) -> bool {
+    /// A certificate with ticket keys of its own.
+    ///
+    /// # Errors
+    /// What the library says.
+    fn new(policy: &Policy, pair: Arc<Pair>) -> Result<Self, rustls::Error> {
+        let config = Arc::new(policy.config(&pair)?);
+        Ok(Certificate { pair, config })
+    }
+
+    /// Whether its key can sign under one of these, and with a suite in common: in TLS 1.2 one that is
+    /// for its kind (RFC 5246 §7.4.2).
+    fn fits(
+        &self,
+        said: &ClientHello<'_>,
+        version: ProtocolVersion,
+        schemes: &[SignatureScheme],
+    ) -> bool {
         let key = &self.pair.certified.key;
-        let offered = hello.signature_schemes();
-        let suites = &self.config.crypto_provider().cipher_suites;
-        let mut common = suites
-            .iter()
-            .filter(|one| hello.cipher_suites().contains(&one.suite()));
+        let suites = self.config.crypto_provider().cipher_suites.iter();
+        let mut common = suites.filter(|one| {
+            one.version().version == version && said.cipher_suites().contains(&one.suite())
+        });
         common.any(|one| match one {
             SupportedCipherSuite::Tls12(suite) => {
-                let schemes = suite.resolve_sig_schemes(offered);
+                let schemes = suite.resolve_sig_schemes(schemes);
                 key.choose_scheme(&schemes).is_some()
             }
-            SupportedCipherSuite::Tls13(_) => key.choose_scheme(offered).is_some(),
+            SupportedCipherSuite::Tls13(_) => key.choose_scheme(schemes).is_some(),
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use super::*;
-
-    #[test]
-    fn what_was_agreed_on_is_held_to_version_suite_and_protocol() {
-        let mut tls = Tls::new("t".into(), PathBuf::new(), PathBuf::new());
-        let listener = Listener::new("l".into(), ([127, 0, 0, 1], 0).into());
-        let agreed = |version, suite, protocol| Agreed {
-            name: None,
-            version: Some(version),
-            suite: Some(suite),
-            protocol,
-        };
-        let old = agreed(
-            ProtocolVersion::TLSv1_2,
-            CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-            Protocol::Http1,
-        );
-        let new = agreed(
-            ProtocolVersion::TLSv1_3,
-            CipherSuite::TLS13_AES_256_GCM_SHA384,
-            Protocol::Http1,
-        );
-        let http2 = Agreed {
-            protocol: Protocol::Http2,
-            ..new.clone()
-        };
-        let mut allows = |change: fn(&mut Tls)| {
-            change(&mut tls);
-            let policy = Policy::of(&tls, &listener);
-            [&old, &new, &http2].map(|agreed| policy.allows(agreed))
-        };
-
-        assert_eq!(allows(|_| ()), [true, true, false]);
-        assert_eq!(allows(|tls| tls.tls12 = false), [false, true, false]);
-        let offer = |tls: &mut Tls| {
-            tls.alpn = Some(Protocols {
-                http1: false,
-                http2: true,
-            });
-        };
-        assert_eq!(allows(offer), [false, false, true]);
-        let other = |tls: &mut Tls| tls.suites = Some(vec!["TLS_AES_128_GCM_SHA256"]);
-        assert_eq!(allows(other), [false, false, false]);
-        let same = |tls: &mut Tls| tls.suites = Some(vec!["TLS_AES_256_GCM_SHA384"]);
-        assert_eq!(allows(same), [false, false, true]);
-    }
+/// What a client takes for a signature under a version: in TLS 1.3 none of RSA as it was before (RFC
+/// 8446 §4.2.3); in TLS 1.2 one over a curve only where it knows the curve (RFC 8422 §5.1), of which
+/// here each has one scheme.
+fn schemes(said: &ClientHello<'_>, version: ProtocolVersion) -> Vec<SignatureScheme> {
+    let is_new = version == ProtocolVersion::TLSv1_3;
+    let groups = said.named_groups();
+    let knows = |group| is_new || groups.is_none_or(|groups| groups.contains(&group));
+    let is_usable = |scheme: &SignatureScheme| match scheme {
+        SignatureScheme::RSA_PKCS1_SHA256
+        | SignatureScheme::RSA_PKCS1_SHA384
+        | SignatureScheme::RSA_PKCS1_SHA512 => !is_new,
+        SignatureScheme::ECDSA_NISTP256_SHA256 => knows(NamedGroup::secp256r1),
+        SignatureScheme::ECDSA_NISTP384_SHA384 => knows(NamedGroup::secp384r1),
+        _ => true,
+    };
+    let offered = said.signature_schemes().iter().copied();
+    offered.filter(is_usable).collect()
 }
+
+#[cfg(test)]
+mod tests;

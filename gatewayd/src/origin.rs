@@ -14,7 +14,7 @@ use gateway_config::{
     Diagnostic, Loaded, Place, Placed, Severity, Sources, check_files, codes, load_all_for,
     load_sources_for, value,
 };
-use gateway_pingora::{CAPABILITIES, check_certificates, check_names, live_with};
+use gateway_pingora::{CAPABILITIES, check_certificates, check_names, check_suites, live_with};
 
 use crate::cli::{self, Given};
 
@@ -121,6 +121,7 @@ fn found_with_files(loaded: &Loaded, sources: &Sources) -> Vec<Diagnostic> {
     found.extend(check_files(&loaded.files));
     found.extend(check_certificates(&loaded.files));
     found.extend(check_names(loaded));
+    found.extend(check_suites(loaded));
     found
 }
 

@@ -111,6 +111,45 @@ impl Ground {
 }
 
 #[test]
+fn a_key_that_no_suite_of_its_profile_takes_is_an_error() {
+    let ground = Ground::new();
+    let rsa = Authority::new().signs_rsa(&["shop.test"]);
+    let _ = ground.scratch.file("rsa.pem", &rsa.cert_pem);
+    let _ = ground.scratch.file("rsa.key", &rsa.key_pem);
+    let finds = |settings: &str| {
+        let pair = "chain = \"shop.pem\"\nkey = \"shop.key\"";
+        let also = "also = [{ chain = \"rsa.pem\", key = \"rsa.key\" }]";
+        let profile = format!("\n[tls.shop]\n{pair}\n{also}\n{settings}\n");
+        ground.finds(&(PLAIN.replace(":8080\"", ":8080\"\ntls = \"shop\"") + &profile))
+    };
+    let (of_rsa, of_ecdsa) = (
+        "\"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\"",
+        "\"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256\"",
+    );
+    let told = |line: usize, key: &str| {
+        let title = format!("TLS profile `shop` has no suite for the key {key}");
+        [format!("error G0316 gateway.toml:{line} {title}")]
+    };
+
+    assert_eq!(finds(&format!("suites = [{of_rsa}]")), told(15, "shop.key"));
+    let old = "max = \"1.2\"";
+    let only = |suite: &str| {
+        finds(&format!(
+            "{old}\nsuites = [\"TLS_AES_128_GCM_SHA256\", {suite}]"
+        ))
+    };
+    assert_eq!(only(of_ecdsa), told(16, "rsa.key"));
+    for settings in [
+        String::new(),
+        old.to_owned(),
+        format!("suites = [{of_rsa}, {of_ecdsa}]"),
+        format!("suites = [{of_rsa}, \"TLS_AES_128_GCM_SHA256\"]"),
+    ] {
+        assert!(finds(&settings).is_empty(), "{settings}");
+    }
+}
+
+#[test]
 fn a_key_that_fits_its_certificate_is_nothing_to_talk_about() {
     let ground = Ground::new();
     assert!(ground.finds_in_pair("shop.pem", "shop.key").is_empty());

@@ -9,8 +9,11 @@ use gateway_tests::hello::Hello;
 use gateway_tests::http2::Http2;
 use gateway_tests::message::Request;
 use gateway_tests::scratch::set_mode;
+use gateway_tests::second_hello::offers_http2_once;
 use gateway_tests::{clock, wait};
 use rustls::version::{TLS12, TLS13};
+
+use crate::renewal::scrape;
 
 /// A listener with profiles under these names, shown by sites of these hosts; `own` is the listener's.
 pub(crate) struct House {
@@ -242,6 +245,31 @@ fn where_http2_alone_is_offered_nobody_speaks_http_1_1() {
     let mut client = shaken.converses();
     client.asks(&Request::get("/").to("a.test")).is(200);
     client.asks(&Request::get("/").to("b.test")).is(421);
+}
+
+/// RFC 8446 §4.1.2.
+#[test]
+fn who_offers_http2_at_first_and_then_nothing_is_not_served_where_http2_alone_is() {
+    let (mut house, _) = House::new();
+    let signed = house.authority.signs(&["a.test", "b.test"]);
+    house.profile("http2", &signed, "alpn = [\"h2\"]");
+    house.profile("both", &signed, "alpn = [\"h2\", \"http/1.1\"]");
+    house.site("a", &["a.test"], "http2");
+    house.site("b", &["b.test"], "both");
+    house.text += "[admin]\nbind = \"127.0.0.1:0\"\n";
+    let door = house.opens();
+    let trust = house.authority.trust();
+    let hears = |name: &str| {
+        let asked = format!("GET / HTTP/1.1\r\nHost: {name}\r\nConnection: close\r\n\r\n");
+        offers_http2_once(door.addr(), &trust, name, asked.as_bytes()).unwrap()
+    };
+
+    assert!(hears("b.test").starts_with(b"HTTP/1.1 200 "));
+    assert_eq!(hears("a.test"), b"");
+
+    let outcome = "outcome=\"nothing_in_common\"";
+    let counted = format!("gateway_handshakes_total{{listener=\"edge\",{outcome}}}");
+    assert_eq!(scrape(&door).of(&counted), Some(1.0));
 }
 
 #[test]

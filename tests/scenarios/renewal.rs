@@ -72,7 +72,7 @@ fn admin(door: &Door) -> SocketAddr {
         .unwrap()
 }
 
-fn scrape(door: &Door) -> Metrics {
+pub(crate) fn scrape(door: &Door) -> Metrics {
     let answer = Conversation::open(admin(door)).asks(&Request::get("/metrics"));
     Metrics::parse(&answer.is(200).text())
 }

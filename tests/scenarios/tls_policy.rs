@@ -104,6 +104,26 @@ fn a_name_that_no_handshake_could_be_done_for_is_misdirected_under_strict_sni() 
 }
 
 #[test]
+fn a_resumed_connection_is_not_used_for_a_host_under_which_no_session_is_resumed() {
+    let (mut house, _) = House::new();
+    let wide = house.authority.signs(&["a.test", "b.test"]);
+    house.profile("wide", &wide, "");
+    house.profile("anew", &wide, "resumption = false");
+    house.site("a", &["a.test"], "wide");
+    house.site("b", &["b.test"], "anew");
+    let door = house.opens();
+    let hello = house.hello("a.test");
+
+    for (is_resumed, status) in [(false, 200), (true, 421)] {
+        let shaken = hello.shakes(door.addr()).unwrap();
+        assert_eq!(shaken.is_resumed(), is_resumed);
+        let mut client = shaken.converses();
+        client.asks(&Request::get("/").to("a.test")).is(200);
+        client.asks(&Request::get("/").to("b.test")).is(status);
+    }
+}
+
+#[test]
 fn connections_end_that_do_not_keep_to_stricter_rules_and_no_others() {
     let cluster = Cluster::of(&["n"]);
     let (mut house, _) = House::new();

@@ -32,6 +32,7 @@ pub mod message;
 pub mod node;
 pub mod ports;
 pub mod scratch;
+pub mod second_hello;
 pub mod state_dir;
 pub mod supervisor;
 pub mod vector;

@@ -8,6 +8,7 @@ use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::model::{Listener, Name, Site};
 use crate::raw::{self, each};
+use crate::settings as s;
 use crate::source::Place;
 use crate::value;
 
@@ -38,6 +39,11 @@ pub(super) fn check(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
             taken.by(cx, site, &"".into(), place.as_ref().unwrap_or(&of_key));
         }
         unsent(cx, raw, site, (file, parts));
+        let is_all = each(&raw.listener).len() == site.listeners().count();
+        if site.tls.is_some() && is_all && is_clear(site, file, parts) {
+            let why = "none of its listeners has `tls`";
+            cx.no_effect(&raw.tls, &s::SITE_TLS, why);
+        }
         if let Some(leaf) = raw.https.as_ref().filter(|_| site.https)
             && is_clear(site, file, parts)
         {
@@ -84,6 +90,33 @@ fn unsent(cx: &mut Context<'_>, raw: &raw::Site, site: &Site, (file, parts): (&r
                 .at(&place, "none of its listeners has TLS, over which it is sent")
                 .help("add a listener with `tls` to its `listener`, or say whose word for HTTPS is taken with `trusted_proxies`"),
         );
+    }
+}
+
+/// Refuses listeners that show nothing to names that no site has, where no site has any. A site of a
+/// listener that is not defined may be meant for it.
+pub(super) fn nameless(cx: &mut Context<'_>, file: &raw::File, parts: &Parts) {
+    let is_defined = |name: &str| parts.listeners.iter().any(|one| *one.name == *name);
+    for one in parts.listeners.iter().filter(|one| one.strict_sni) {
+        let may_be_here = |site: &&raw::Site| {
+            let mut named = each(&site.listener).into_iter();
+            let is_it = |name: &str| *name == *one.name || !is_defined(name);
+            site.listener.is_none() || named.any(|name| is_it(name.get_ref()))
+        };
+        let mut sites = file.sites.values().filter(may_be_here);
+        let has_name = |site: &raw::Site| site.hosts.is_some() || site.aliases.is_some();
+        let is_served = parts
+            .sites
+            .iter()
+            .flat_map(Site::listeners)
+            .any(|name| *name == one.name);
+        if let Some(raw) = file.listeners.get(&*one.name)
+            && is_served
+            && !sites.any(has_name)
+        {
+            let why = "no site here has `hosts`, so every handshake would be refused";
+            cx.no_effect(&raw.strict_sni, &s::LISTENER_STRICT_SNI, why);
+        }
     }
 }
 

@@ -463,21 +463,32 @@ fn what_is_listed_twice_is_refused() {
     has(&Parts { more, ..SOUND }.one(), &["G0102", "twice"]);
     let pool = "nodes = [\"10.0.0.1:80\"]\nprobe = { expect = [200, 204, 200] }";
     has(&Parts { pool, ..SOUND }.one(), &["G0102", "twice"]);
-    let site = "tls = \"t\"";
-    let more = "[tls.t]\nchain = \"/c\"\nkey = \"/k\"\n";
     let text = "[listeners.web]\nbind = \"127.0.0.1:80\"\n[sites.s]\nlistener = [\"web\", \"web\"]\npool = \"p\"\n[pools.p]\nnodes = [\"10.0.0.1:80\"]\n";
-    assert_eq!(
-        Parts {
-            site,
-            more,
-            ..SOUND
-        }
-        .told(),
-        [""; 0]
-    );
     has(&told(text).concat(), &["G0102", "`web` is listed twice"]);
     let route = "path = \"/r/\"\nmethods = [\"PURGE\", \"purge\"]";
     assert_eq!(Parts { route, ..SOUND }.told(), [""; 0]);
+}
+
+#[test]
+fn a_profile_is_for_a_site_that_is_served_under_tls() {
+    let text = |one: &str, other: &str, more: &str| {
+        let site = format!("[sites.s]\nlistener = [\"a\", \"b\"]\npool = \"p\"\n{more}");
+        format!(
+            "[listeners.a]\nbind = \"127.0.0.1:80\"\n{one}[listeners.b]\nbind = \"127.0.0.1:81\"\n{other}\
+             {site}[pools.p]\nnodes = [\"10.0.0.1:80\"]\n[tls.t]\nchain = \"/c\"\nkey = \"/k\"\n"
+        )
+    };
+    let (own, encrypted) = ("tls = \"t\"\n", "tls = \"t\"\nstrict_sni = true\n");
+    let named = format!("hosts = [\"h.example\"]\n{own}");
+    let told = |one, other, more| self::told(&text(one, other, more)).concat();
+
+    has(&told("", "", own), &["G0312", "`tls` has no effect here"]);
+    assert_eq!(told("", own, own), "");
+    has(
+        &told("", encrypted, own),
+        &["G0312", "`strict_sni` has no effect here"],
+    );
+    assert_eq!(told("", encrypted, &named), "");
 }
 
 #[test]

@@ -47,25 +47,7 @@ pub(super) fn profiles(cx: &mut Context<'_>, file: &raw::File) -> Profiles {
         );
         let private = pem(cx, (&table, key), &raw.key, FileRole::Key, &s::TLS_KEY);
         let mut profile = Tls::new(key.get_ref().as_str().into(), chain, private);
-        for one in raw.also.iter().flatten() {
-            let also = one.get_ref();
-            profile.also.push(PairFiles {
-                chain: pem(
-                    cx,
-                    (&table, one),
-                    &also.chain,
-                    FileRole::Chain,
-                    &s::TLS_ALSO_CHAIN,
-                ),
-                key: pem(
-                    cx,
-                    (&table, one),
-                    &also.key,
-                    FileRole::Key,
-                    &s::TLS_ALSO_KEY,
-                ),
-            });
-        }
+        also(cx, &table, raw, &mut profile);
         let newest_first = |word: &str| word == "1.3";
         let min = cx.word(&raw.min, &s::TLS_MIN);
         let max = cx.word(&raw.max, &s::TLS_MAX);
@@ -94,6 +76,30 @@ pub(super) fn profiles(cx: &mut Context<'_>, file: &raw::File) -> Profiles {
     profiles
 }
 
+/// Adds the further certificates. A pair that a profile has already would never be shown.
+fn also(cx: &mut Context<'_>, table: &str, raw: &raw::Tls, profile: &mut Tls) {
+    for one in raw.also.iter().flatten() {
+        let (at, files) = ((table, one), one.get_ref());
+        let certificate = PairFiles {
+            chain: pem(cx, at, &files.chain, FileRole::Chain, &s::TLS_ALSO_CHAIN),
+            key: pem(cx, at, &files.key, FileRole::Key, &s::TLS_ALSO_KEY),
+        };
+        let is_named = [&certificate.chain, &certificate.key]
+            .iter()
+            .all(|path| !path.as_os_str().is_empty());
+        if is_named && profile.certificates().any(|known| known == certificate) {
+            let title = format!("{table} has a certificate twice");
+            cx.refuse(
+                codes::DEFINED_TWICE,
+                title,
+                one,
+                "its files are named above",
+            );
+        }
+        profile.also.push(certificate);
+    }
+}
+
 /// The protocols of a list; `None` when it is not there.
 pub(super) fn protocols(cx: &mut Context<'_>, list: &List, setting: &Setting) -> Option<Protocols> {
     let words = cx.words(list, setting)?;
@@ -116,11 +122,13 @@ fn speaks_something(cx: &mut Context<'_>, table: &str, raw: &raw::Tls, profile: 
         true => profile.tls12,
         false => profile.tls13,
     };
-    let Some(leaf) = raw
-        .suites
-        .as_ref()
-        .filter(|_| profile.tls12 || profile.tls13)
-    else {
+    // Of a word that is none, and of an empty list, nothing is known but that it is wrong.
+    let is_suite = |one: &Spanned<String>| s::TLS_SUITES.words().contains(&one.get_ref().as_str());
+    let is_sound = |list: &&Spanned<Vec<_>>| {
+        let list = list.get_ref();
+        (profile.tls12 || profile.tls13) && !list.is_empty() && list.iter().all(is_suite)
+    };
+    let Some(leaf) = raw.suites.as_ref().filter(is_sound) else {
         return;
     };
     let mut suites = profile.suites.iter().flatten();

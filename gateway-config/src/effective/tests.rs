@@ -133,6 +133,15 @@ fn model(c: &mut Choices) -> Model {
             one.redirect_to_https = false;
         }
     }
+    // Where no name is known, names are not asked for.
+    for one in &mut model.listeners {
+        let is_here = |site: &&Site| site.listeners().any(|name| *name == one.name);
+        one.strict_sni &= model
+            .sites
+            .iter()
+            .filter(is_here)
+            .any(|site| !site.hosts.is_empty());
+    }
     model.limits.body_memory = u64::from(c.number(1 << 20, 1 << 30));
     model.limits.certificate_poll = Duration::from_millis(c.number(1_000, 9_999).into());
     model.limits.connections = c.number(1, 9_999);
@@ -366,7 +375,8 @@ fn site(c: &mut Choices, at: u32, model: &Model, profiles: &[Tls]) -> Site {
         subdomains: c.flag(),
         preload: c.flag(),
     });
-    one.tls = c.maybe(|c| Arc::new(c.of(profiles)));
+    let own = c.maybe(|c| Arc::new(c.of(profiles)));
+    one.tls = own.filter(|_| one.listeners().any(is_tls));
     one.allow_from = c.maybe(Choices::networks);
     one.segments = c.of(&[Segments::Decoded, Segments::Normalised]);
     one.merge_slashes = one.segments == Segments::Decoded || c.flag();
