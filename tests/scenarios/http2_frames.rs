@@ -1,0 +1,139 @@
+//! Connections of HTTP/2 that many share: what one of them may do costs nobody else an answer, however
+//! long the connection has been there.
+
+use std::net::SocketAddr;
+
+use gateway_tests::certs::{Authority, Trust};
+use gateway_tests::frames::{
+    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, WINDOW_UPDATE, fields, frame, status,
+};
+use gateway_tests::gateway::Door;
+use gateway_tests::node::{Cluster, Way};
+use gateway_tests::wait;
+
+/// RFC 9113 §7: `ENHANCE_YOUR_CALM`.
+const CALM: Option<u32> = Some(0xb);
+/// RFC 9113 §6.5.2.
+const INITIAL_WINDOW: u16 = 4;
+/// RFC 9113 §6.9.2: of a stream and of a connection, where nobody says otherwise.
+const WINDOW: usize = 65_535;
+
+struct Stage {
+    door: Door,
+    trust: Trust,
+}
+
+/// A site before this node, on a listener and with a pool that have these further settings.
+fn stage(node: SocketAddr, listener: &str, pool: &str) -> Stage {
+    let authority = Authority::new();
+    let identity = authority.signs(&["door.test"]);
+    let text = format!(
+        "workers = 1\n[listeners.edge]\nbind = \"127.0.0.1:0\"\ntls = \"t\"\n{listener}\n\
+         [tls.t]\nchain = \"t.pem\"\nkey = \"t.key\"\n\
+         [sites.shop]\nlistener = \"edge\"\n\
+         routes.all = {{ path = \"/\", pool = \"shop\", timeouts = {{ idle = \"2s\" }} }}\n\
+         routes.full = {{ path = \"/full\", answer = {{ status = 507, body = \"full\" }} }}\n\
+         [pools.shop]\nnodes = [{{ name = \"a\", addr = \"{node}\" }}]\n{pool}\n"
+    );
+    Stage {
+        door: Door::configured_over_tls(&text, &authority, &identity),
+        trust: authority.trust(),
+    }
+}
+
+impl Stage {
+    /// A client that has begun, with these settings.
+    fn begins_with(&self, settings: &[(u16, u32)]) -> Frames {
+        let mut client = Frames::open(self.door.addr(), &self.trust, "door.test");
+        client.begins_with(settings);
+        client
+    }
+
+    fn begins(&self) -> Frames {
+        self.begins_with(&[])
+    }
+}
+
+/// The head of a request with these fields beside those that each has.
+fn head(method: &str, more: &[(&str, &str)]) -> Vec<u8> {
+    let own = [
+        (":method", method),
+        (":scheme", "https"),
+        (":authority", "door.test"),
+        (":path", "/sql"),
+    ];
+    fields(&[&own[..], more].concat())
+}
+
+/// Waits until all that was sent has been read.
+fn is_read(peer: &mut Frames) {
+    peer.sends(PING, 0, 0, b"read all");
+    let read = peer.hears_one(|one| one.kind == PING && one.flags == 1);
+    assert!(read.is_some(), "the connection ended");
+}
+
+#[test]
+fn small_frames_of_ninety_bodies_at_once_are_taken() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(cluster["a"].addr(), "", "");
+    let mut client = stage.begins();
+    let all: Vec<u8> = (0..90)
+        .flat_map(|nth| {
+            let stream = nth * 2 + 1;
+            let part = frame(DATA, 0, stream, &[b'x'; 20]);
+            let head = frame(HEADERS, END_HEADERS, stream, &head("POST", &[]));
+            [
+                head,
+                part.clone(),
+                part,
+                frame(DATA, END_STREAM, stream, b""),
+            ]
+            .concat()
+        })
+        .collect();
+
+    client.says(&all);
+
+    for nth in 0..90 {
+        let answer = client.hears_one(|one| one.kind == HEADERS);
+        let answer = answer.unwrap_or_else(|| panic!("{nth} were answered"));
+        assert_eq!(status(&answer.payload), Some(200));
+    }
+    assert!(cluster["a"].seen().iter().all(|one| one.body.len() == 40));
+}
+
+/// Messages of gRPC without content have five bytes; nobody means well with many that are smaller.
+#[test]
+fn frames_of_five_bytes_may_fill_a_window_and_those_of_one_may_not() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(
+        cluster["a"].addr(),
+        "",
+        "in_flight = 1\nqueue_wait = \"20s\"",
+    );
+    // Whoever waits for a place is not read.
+    let waits = |size: usize| {
+        cluster.next([Way::Held]);
+        let mut client = stage.begins_with(&[(INITIAL_WINDOW, 1 << 20)]);
+        client.sends(WINDOW_UPDATE, 0, 0, &(1_u32 << 20).to_be_bytes());
+        client.asks(1, "POST", "/sql", true);
+        wait::until("one in flight", wait::SOON, || {
+            cluster["a"].in_flight() == 1
+        });
+        client.asks(3, "POST", "/sql", false);
+        client.says(&frame(DATA, 0, 3, &vec![b'x'; size]).repeat(WINDOW / size));
+        client
+    };
+    let mut client = waits(5);
+    is_read(&mut client);
+    cluster["a"].lets_go();
+    client.sends(DATA, END_STREAM, 3, b"");
+    assert_eq!(client.status(1), Some(200));
+    assert_eq!(client.status(3), Some(200));
+    assert_eq!(cluster["a"].seen()[1].body.len(), WINDOW);
+
+    let mut client = waits(1);
+
+    assert_eq!(client.is_told_to_go(), CALM);
+    cluster["a"].lets_go();
+}
