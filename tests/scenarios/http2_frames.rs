@@ -1,11 +1,14 @@
 //! Connections of HTTP/2 that many share: what one of them may do costs nobody else an answer, however
 //! long the connection has been there.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc;
+use std::thread;
 
 use gateway_tests::certs::{Authority, Trust};
 use gateway_tests::frames::{
-    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, WINDOW_UPDATE, fields, frame, status,
+    DATA, END_HEADERS, END_STREAM, Frame, Frames, HEADERS, PING, WINDOW_UPDATE, fields, frame,
+    status,
 };
 use gateway_tests::gateway::Door;
 use gateway_tests::node::{Cluster, Way};
@@ -72,6 +75,28 @@ fn is_read(peer: &mut Frames) {
     assert!(read.is_some(), "the connection ended");
 }
 
+/// A node whose one connection of HTTP/2 is played frame by frame.
+fn plays(script: impl FnOnce(&mut Frames) -> Option<()> + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (socket, _) = listener.accept().ok()?;
+        // Nobody else is let in.
+        drop(listener);
+        let mut frames = Frames::accepted(socket, None)?;
+        script(&mut frames)?;
+        while frames.hears().is_some() {}
+        Some(())
+    });
+    addr
+}
+
+/// Reads up to the end of the next request; its stream.
+fn request(node: &mut Frames) -> Option<u32> {
+    let is_last = |one: &Frame| matches!(one.kind, HEADERS | DATA) && one.flags & END_STREAM != 0;
+    node.hears_one(is_last).map(|one| one.stream)
+}
+
 #[test]
 fn small_frames_of_ninety_bodies_at_once_are_taken() {
     let cluster = Cluster::of(&["a"]);
@@ -136,4 +161,37 @@ fn frames_of_five_bytes_may_fill_a_window_and_those_of_one_may_not() {
 
     assert_eq!(client.is_told_to_go(), CALM);
     cluster["a"].lets_go();
+}
+
+#[test]
+fn small_frames_for_a_client_that_takes_nothing_do_not_end_a_nodes_connection() {
+    let (asked, are_there) = mpsc::channel();
+    let node = plays(move |node| {
+        let others: Vec<u32> = (0..5).filter_map(|_| request(node)).collect();
+        asked.send(()).ok()?;
+        let stalled = request(node)?;
+        node.sends(HEADERS, END_HEADERS, stalled, &[0x88]);
+        for _ in 0..100 {
+            node.says(&frame(DATA, 0, stalled, b"m").repeat(1000));
+        }
+        is_read(node);
+        for stream in others {
+            node.answers(stream, b"served");
+        }
+        Some(())
+    });
+    let stage = stage(node, "", "http2 = true");
+    let mut others = stage.begins();
+    for nth in 0..5 {
+        others.asks(nth * 2 + 1, "POST", "/sql", true);
+    }
+    are_there.recv().unwrap();
+    let mut stalled = stage.begins_with(&[(INITIAL_WINDOW, 0)]);
+    stalled.asks(1, "GET", "/stream", true);
+
+    for nth in 0..5 {
+        let answer = others.hears_one(|one| one.kind == HEADERS).unwrap();
+        assert_eq!(status(&answer.payload), Some(200), "{nth}");
+    }
+    assert_eq!(stalled.status(1), Some(200));
 }
