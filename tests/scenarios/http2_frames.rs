@@ -7,8 +7,8 @@ use std::thread;
 
 use gateway_tests::certs::{Authority, Trust};
 use gateway_tests::frames::{
-    DATA, END_HEADERS, END_STREAM, Frame, Frames, HEADERS, PING, WINDOW_UPDATE, fields, frame,
-    status,
+    DATA, END_HEADERS, END_STREAM, Frame, Frames, HEADERS, PING, RST_STREAM, SETTINGS,
+    WINDOW_UPDATE, fields, frame, status,
 };
 use gateway_tests::gateway::Door;
 use gateway_tests::node::{Cluster, Way};
@@ -194,4 +194,66 @@ fn small_frames_for_a_client_that_takes_nothing_do_not_end_a_nodes_connection() 
         assert_eq!(status(&answer.payload), Some(200), "{nth}");
     }
     assert_eq!(stalled.status(1), Some(200));
+}
+
+#[test]
+fn empty_frames_of_a_client_are_counted_in_a_row_and_not_for_ever() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(cluster["a"].addr(), "", "");
+    let mut client = stage.begins();
+
+    for nth in 0..150 {
+        let stream = nth * 2 + 1;
+        client.asks(stream, "POST", "/sql", false);
+        client.sends(DATA, 0, stream, b"");
+        client.sends(DATA, END_STREAM, stream, b"said");
+
+        assert_eq!(client.status(stream), Some(200), "{nth}");
+    }
+}
+
+#[test]
+fn empty_frames_of_a_node_do_not_end_its_connection_and_are_no_sign_of_life() {
+    let (asked, is_there) = mpsc::channel();
+    let node = plays(move |node| {
+        let held = request(node)?;
+        asked.send(()).ok()?;
+        for _ in 0..150 {
+            let stream = request(node)?;
+            let end = END_HEADERS | END_STREAM;
+            node.sends(HEADERS, END_HEADERS, stream, &[0x88])
+                .sends(DATA, 0, stream, b"")
+                .sends(HEADERS, end, stream, &fields(&[("grpc-status", "0")]));
+        }
+        node.answers(held, b"served");
+        let empty = request(node)?;
+        node.sends(HEADERS, END_HEADERS, empty, &[0x88]);
+        let reset = loop {
+            node.sends(DATA, 0, empty, b"").sends(SETTINGS, 0, 0, b"");
+            // Each of the settings is answered: so it goes no faster than it is read.
+            let next = node.hears_one(|one| matches!(one.kind, RST_STREAM | SETTINGS))?;
+            if next.kind == RST_STREAM {
+                break next;
+            }
+        };
+        asked.send(()).ok().filter(|()| reset.stream == empty)
+    });
+    let stage = stage(node, "", "http2 = true");
+    let mut other = stage.begins();
+    other.asks(1, "POST", "/sql", true);
+    is_there.recv().unwrap();
+    let mut client = stage.begins();
+
+    for nth in 0..150 {
+        let stream = nth * 2 + 1;
+        client.asks(stream, "GET", "/x", true);
+        let end = |one: &Frame| one.stream == stream && one.flags & END_STREAM != 0;
+        assert!(client.hears_one(end).is_some(), "{nth}");
+    }
+    assert_eq!(other.status(1), Some(200));
+    client.asks(401, "GET", "/x", true);
+    assert_eq!(client.status(401), Some(200));
+    let cut = client.hears_one(|one| one.kind == RST_STREAM).unwrap();
+    assert_eq!(cut.stream, 401);
+    is_there.recv().unwrap();
 }
