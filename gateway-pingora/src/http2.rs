@@ -71,6 +71,7 @@ impl HttpServerApp for Http2 {
             .max_header_list_size(head.fields + head.line + overhead)
             // Counted by the stream below.
             .max_pending_accept_reset_streams(limits.resets as usize)
+            .max_local_error_reset_streams(None)
             .data_frame_budget(SMALL_FRAMES);
         Some(options)
     }

@@ -257,3 +257,53 @@ fn empty_frames_of_a_node_do_not_end_its_connection_and_are_no_sign_of_life() {
     assert_eq!(cut.stream, 401);
     is_there.recv().unwrap();
 }
+
+#[test]
+fn two_hundred_malformed_requests_are_answered_and_cost_nobody_else_an_answer() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(cluster["a"].addr(), "", "");
+    let mut client = stage.begins();
+    cluster.next([Way::Held]);
+    client.asks(1, "POST", "/sql", true);
+    wait::until("one in flight", wait::SOON, || {
+        cluster["a"].in_flight() == 1
+    });
+    let malformed = head("GET", &[("host", "other.test")]);
+
+    for nth in 0..200 {
+        let stream = nth * 4 + 3;
+        client.sends(HEADERS, END_HEADERS | END_STREAM, stream, &malformed);
+        assert_eq!(client.status(stream), Some(400), "{nth}");
+        client.asks(stream + 2, "GET", "/schema", true);
+        assert_eq!(client.status(stream + 2), Some(200), "{nth}");
+    }
+
+    cluster["a"].lets_go();
+    assert_eq!(client.status(1), Some(200));
+}
+
+#[test]
+fn malformed_requests_that_are_reset_count_as_resets_and_have_no_other_bound() {
+    let cluster = Cluster::of(&["a"]);
+    let malformed = head("GET", &[("content-length", "1"), ("content-length", "2")]);
+    let few = stage(cluster["a"].addr(), "", "");
+    let mut client = few.begins();
+    for nth in 0..101 {
+        client.sends(HEADERS, END_HEADERS | END_STREAM, nth * 2 + 1, &malformed);
+    }
+    assert_eq!(client.is_told_to_go(), CALM);
+
+    let many = stage(cluster["a"].addr(), "http2 = { resets = 10000 }", "");
+    let mut client = many.begins();
+    // More than its length says (RFC 9113 §8.1.1).
+    let counted = head("POST", &[("content-length", "1")]);
+    for stream in (1..4400).step_by(4) {
+        client.sends(HEADERS, END_HEADERS | END_STREAM, stream, &malformed);
+        assert_eq!(client.status(stream), None);
+        client.sends(HEADERS, END_HEADERS, stream + 2, &counted);
+        client.sends(DATA, END_STREAM, stream + 2, b"more");
+        assert_eq!(client.status(stream + 2), None);
+    }
+    client.asks(5001, "GET", "/schema", true);
+    assert_eq!(client.status(5001), Some(200));
+}
