@@ -307,3 +307,22 @@ fn malformed_requests_that_are_reset_count_as_resets_and_have_no_other_bound() {
     client.asks(5001, "GET", "/schema", true);
     assert_eq!(client.status(5001), Some(200));
 }
+
+#[test]
+fn small_frames_that_come_after_an_answer_are_not_kept_and_not_counted() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(cluster["a"].addr(), "", "");
+    let mut client = stage.begins();
+
+    for nth in 0..8 {
+        let stream = nth * 2 + 1;
+        client.asks(stream, "POST", "/full", false);
+        assert_eq!(client.status(stream), Some(507));
+        // Half: room for as much again is made for the connection once this has been taken.
+        client.says(&frame(DATA, 0, stream, b"small").repeat(WINDOW / 10));
+        is_read(&mut client);
+    }
+
+    client.asks(101, "GET", "/schema", true);
+    assert_eq!(client.status(101), Some(200));
+}
