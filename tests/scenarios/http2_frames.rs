@@ -326,3 +326,22 @@ fn small_frames_that_come_after_an_answer_are_not_kept_and_not_counted() {
     client.asks(101, "GET", "/schema", true);
     assert_eq!(client.status(101), Some(200));
 }
+
+/// RFC 9113 §8.2.1.
+#[test]
+fn a_value_that_begins_or_ends_with_white_space_is_malformed() {
+    let cluster = Cluster::of(&["a"]);
+    let stage = stage(cluster["a"].addr(), "", "");
+    let mut client = stage.begins();
+    let mut asks = |stream, value| {
+        let head = head("POST", &[("x-own", value)]);
+        client.sends(HEADERS, END_HEADERS | END_STREAM, stream, &head);
+        client.status(stream)
+    };
+
+    assert_eq!(asks(1, " a"), Some(400));
+    assert_eq!(asks(3, "a\t"), Some(400));
+    assert_eq!(asks(5, "a b"), Some(200));
+    assert_eq!(asks(7, ""), Some(200));
+    assert_eq!(cluster["a"].seen().len(), 2);
+}
