@@ -35,6 +35,7 @@ mod health;
 mod hostile;
 mod http2;
 mod http2_bounds;
+mod http2_frames;
 mod http2_nodes;
 mod http2_rest;
 mod identity;

@@ -4,7 +4,7 @@
 use gateway_config::canonical::split_port;
 use gateway_core::failure::Failure;
 use http::header::{CONTENT_LENGTH, HOST};
-use http::{HeaderMap, Method, Version};
+use http::{HeaderMap, HeaderValue, Method, Version};
 use pingora_http::RequestHeader;
 use pingora_proxy::Session;
 
@@ -26,6 +26,7 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) -> Result<(), Failure> {
     if request.version == Version::HTTP_2 {
         keeps_limits(admitted, request)?;
         is_addressed(request)?;
+        has_bare_values(&request.headers)?;
         has_one_length(&request.headers)?;
     }
     let listening = &admitted.client.listening;
@@ -95,6 +96,15 @@ fn is_addressed(request: &RequestHeader) -> Result<(), Failure> {
     let host = request.headers.get(HOST).map(|host| host.as_bytes());
     let mut all = named.into_iter().chain(host);
     all.try_for_each(head::authority).map_err(malformed)
+}
+
+/// RFC 9113 §8.2.1: no value begins or ends with white space, which a node would be given as it is.
+fn has_bare_values(fields: &HeaderMap) -> Result<(), Failure> {
+    let is_bare = |value: &HeaderValue| value.as_bytes().trim_ascii() == value.as_bytes();
+    match fields.values().all(is_bare) {
+        true => Ok(()),
+        false => Err(malformed(HeadFault::Field)),
+    }
 }
 
 /// RFC 9110 §8.6: a length that is told more than once, if only the same, is refused as in HTTP/1: a node
