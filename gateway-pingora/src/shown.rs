@@ -117,6 +117,7 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::PathBuf;
 
     use gateway_config::model::{Model, Site};
@@ -208,29 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn every_profile_stays_the_same_one_when_it_is_made_again_from_the_same() {
-        let mut model = Model::new();
-        let mut listener = Listener::new("edge".into(), ([127, 0, 0, 1], 0).into());
-        listener.tls = Some(tls("own"));
-        for at in ["a", "b"] {
-            let mut site = Site::new(at.into(), "edge".into());
-            site.hosts.push(at.into());
-            site.tls = Some(Arc::new(tls(at)));
-            model.sites.push(site);
-        }
-        model.listeners.push(listener.clone());
-        let snapshot = Snapshot::new(model);
-        let make = |before: Option<&Shown>| {
-            let made = Shown::new(&snapshot, &listener, &Pairs::default(), before);
-            made.unwrap().unwrap()
-        };
-        let first = make(None);
-        let second = make(Some(&first));
-
-        for name in ["a", "b", "c"].map(Some) {
-            let (first, second) = (first.profile(name), second.profile(name));
-            assert!(Arc::ptr_eq(first.unwrap(), second.unwrap()), "{name:?}");
-        }
+    fn every_profile_is_found_by_its_name() {
+        let hosts = [vec!["a".to_owned()], vec![], vec!["b".to_owned()]];
+        let shown = shown(&hosts, None, false);
+        let known = shown.by_name();
+        let names: BTreeSet<&str> = known.keys().copied().collect();
+        assert_eq!(names, BTreeSet::from(["0", "2", "own"]));
+        assert!(known.iter().all(|(name, one)| &**one.name() == *name));
     }
 
     #[test]
