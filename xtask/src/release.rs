@@ -20,10 +20,7 @@ const COMMIT: &str = "GATEWAYD_COMMIT";
 const HEAVIEST: u64 = 20 << 20;
 
 /// The command.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
-    if !arguments.is_empty() {
-        return Err("release takes no argument".to_owned());
-    }
+pub(crate) fn run(root: &Path) -> Result {
     vendor::ensure(root)?;
     let folders = folders(root)?;
     let mut cargo = build(root, &folders);

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -15,6 +14,7 @@ use toml::Table;
 
 use crate::Result;
 use crate::process::{capture, program};
+use crate::report::print;
 use crate::vendor::{self, patches::Patch};
 
 const PRODUCT: &str = "gatewayd";
@@ -31,14 +31,6 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
         _ => return Err("sbom takes no argument but --output FILE".to_owned()),
     }
     Ok(())
-}
-
-/// Whoever reads may have seen enough before the end.
-fn print(text: &str) -> Result {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(format!("cannot print: {why}")),
-        _ => Ok(()),
-    }
 }
 
 /// The document.
