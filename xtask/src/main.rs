@@ -11,6 +11,7 @@ mod check;
 mod citations;
 mod clients;
 mod clock;
+mod commit;
 mod delivery;
 mod deny;
 mod differential;
