@@ -133,7 +133,7 @@ codes! {
     NOT_SERVED = 317, "a setting that this data plane does not execute",
         "The setting is understood and checked, and the data plane of this build cannot do what it asks. It is refused rather than left out, because a rule that is half applied is worse than none. The help says what to write to do without it. `effective` and `diff` show such a configuration all the same.";
     LITERAL = 318, "a text that is taken as it stands",
-        "Only a `glob` has a `*`, only a `template` and the groups of a `regex` capture, and what was captured stands in braces: `{name}`. Elsewhere `*`, `:name` and `$1` are characters like others, so a path with them takes only requests that have them too. Methods are compared as they are written (RFC 9110 section 9.1): `get` is not `GET`. It is a warning, since the text may be meant.";
+        "Only a `glob` has a `*`, only a `template` and the groups of a `regex` capture, and what was captured stands in braces: `{name}`. Elsewhere `*`, `:name` and `$1` are characters like others, so a path with them takes only requests that have them too. In a field that is set there are no variables: `$scheme` reaches the node as these seven characters. Methods are compared as they are written (RFC 9110 section 9.1): `get` is not `GET`. It is a warning, since the text may be meant.";
     HALF_TLS = 401, "a certificate without its key, or a key without its certificate",
         "A TLS listener needs both files. With one of them the listener would have to be clear, which nobody who names a certificate wants.";
     CLEAR_LISTENER = 402, "a clear listener that other machines can reach",

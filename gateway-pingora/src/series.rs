@@ -282,6 +282,15 @@ pub(crate) fn process(out: &mut Exposition, shared: &Shared, plane: &DataPlane) 
     let words = "Generations that drain.";
     out.family("gateway_generations_draining", Gauge, words);
     out.sample(&[], plane.draining.len());
+    let words = "When the first of them is cut, in seconds since 1970; none while nothing drains.";
+    out.family("gateway_drain_deadline_timestamp_seconds", Gauge, words);
+    let deadlines = plane.draining.iter().map(|one| one.until);
+    let first = deadlines
+        .min()
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    if let Some(first) = first {
+        out.sample(&[], first.as_secs());
+    }
     out.family("gateway_workers", Gauge, "Workers that serve.");
     out.sample(&[], plane.workers);
 }

@@ -17,17 +17,16 @@ use crate::release;
 mod asked;
 mod diff;
 mod process;
+mod reading;
 mod running;
 
 pub(crate) use asked::{Of, Trace};
 pub(crate) use diff::{Compared, Diff};
 pub(crate) use process::{Address, Control, Process};
+pub(crate) use reading::read;
 pub(crate) use running::{
     Count, Drain, Reach, Reload, Rollback, Running, Snapshots, Status, Stop, Workers,
 };
-
-/// The name under which the binary is a front door and nothing else.
-const DROP_IN: &str = "bigproxy";
 
 /// An edge gateway, and one address before a database cluster.
 #[derive(Debug, Parser)]
@@ -322,45 +321,6 @@ struct Absent {
     cluster_id: Option<OsString>,
 }
 
-/// Reads the command line.
-///
-/// # Errors
-/// Usage, and what clap prints instead of going on: help and versions.
-pub(crate) fn read(arguments: impl Iterator<Item = OsString>) -> Result<Command, clap::Error> {
-    let command = Cli::try_parse_from(completed(arguments.collect()))?.command;
-    match &command {
-        Command::FrontDoor(served) => {
-            served.door.absent.refuse()?;
-            served.process.is_whole()?;
-        }
-        Command::Check(check) => check.subject.is_one()?,
-        Command::Diff(diff) => diff.is_one()?,
-        Command::Effective(effective) => {
-            effective.subject.is_one()?;
-            effective.is_of_one()?;
-        }
-        Command::Run(run) => {
-            run.process.is_whole()?;
-            run.has_state()?;
-        }
-        Command::Completions(_)
-        | Command::Document
-        | Command::Drain(_)
-        | Command::Explain(_)
-        | Command::Manual(_)
-        | Command::Reload(_)
-        | Command::Rollback(_)
-        | Command::Schema
-        | Command::Snapshots(_)
-        | Command::Status(_)
-        | Command::Stop(_)
-        | Command::Trace(_)
-        | Command::Undrain(_)
-        | Command::Workers(_) => {}
-    }
-    Ok(command)
-}
-
 /// What may be said, for those who describe it.
 pub(crate) fn grammar() -> clap::Command {
     Cli::command()
@@ -378,22 +338,10 @@ pub(crate) fn environment(name: &str) -> Option<OsString> {
     std::env::var_os(name)
 }
 
-/// Adds the command that was left out: under the drop-in's name, and before `--config`.
-fn completed(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let called = arguments.first().map(Path::new).and_then(Path::file_name);
-    let first = arguments.get(1).map(|one| one.to_string_lossy());
-    if called.is_some_and(|name| name == DROP_IN) {
-        arguments.insert(1, "front-door".into());
-    } else if first.is_some_and(|one| one == "--config" || one.starts_with("--config=")) {
-        arguments.insert(1, "run".into());
-    }
-    arguments
-}
-
 impl Process {
     fn is_whole(&self) -> Result<(), clap::Error> {
         match self.wrong() {
-            Some(said) => Err(Cli::command().error(ErrorKind::MissingRequiredArgument, said)),
+            Some(said) => Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, said)),
             None => Ok(()),
         }
     }
@@ -409,7 +357,7 @@ impl Run {
     fn has_state(&self) -> Result<(), clap::Error> {
         if self.given().is_none() && self.process.state_dir.is_none() {
             let said = "--config api needs --state-dir: what is applied is kept there";
-            return Err(Cli::command().error(ErrorKind::MissingRequiredArgument, said));
+            return Err(clap::Error::raw(ErrorKind::MissingRequiredArgument, said));
         }
         Ok(())
     }
@@ -422,7 +370,7 @@ impl Subject {
         }
         if self.door.is_some() && !(self.paths.is_empty() && self.config.is_empty()) {
             let said = "files or a front door's flags, not both";
-            return Err(Cli::command().error(ErrorKind::ArgumentConflict, said));
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, said));
         }
         Ok(())
     }
@@ -455,7 +403,7 @@ impl Effective {
             Some(_) if self.origin => "--origin is for files: a process does not keep their lines",
             Some(_) | None => return Ok(()),
         };
-        Err(Cli::command().error(ErrorKind::ArgumentConflict, said))
+        Err(clap::Error::raw(ErrorKind::ArgumentConflict, said))
     }
 }
 
@@ -476,7 +424,7 @@ impl Absent {
         for (flag, value, reason) in refused {
             if value.is_some() {
                 let said = format!("{flag} is refused: {reason}");
-                return Err(Cli::command().error(ErrorKind::UnknownArgument, said));
+                return Err(clap::Error::raw(ErrorKind::UnknownArgument, said));
             }
         }
         Ok(())
@@ -494,16 +442,6 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn the_drop_in_name_is_a_front_door() {
-        let called = reads("/usr/bin/bigproxy --upstream a=b:1").unwrap();
-        assert!(matches!(called, Command::FrontDoor(served) if served.door.upstream == ["a=b:1"]));
-        assert!(matches!(
-            reads("gatewayd --config x.toml"),
-            Ok(Command::Run(_))
-        ));
     }
 
     #[test]

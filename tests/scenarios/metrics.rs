@@ -166,6 +166,47 @@ fn a_series_ends_with_its_thing_and_goes_on_where_the_name_stays() {
     assert!(!now.names().iter().any(|name| name.contains("node=\"b\"")));
 }
 
+#[test]
+fn a_refused_reload_is_seen_until_one_is_taken() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let (door, admin) = opens(&cluster);
+    let last = "gateway_last_reload_successful";
+    assert_eq!(scrape(admin).number(last), 1.0);
+    let file = door.scratch().path().join("gateway.toml");
+    let fine = fs::read(&file).unwrap();
+    for text in [&b"[pools.shop]\n"[..], b"[pools.shop]\nnodes = []\n"] {
+        fs::write(&file, text).unwrap();
+        door.signal(Signal::SIGHUP);
+        comes_to(admin, last, 0.0);
+    }
+    fs::write(&file, fine).unwrap();
+    door.signal(Signal::SIGHUP);
+    comes_to(admin, last, 1.0);
+}
+
+#[test]
+fn what_drains_says_when_it_is_cut() {
+    let cluster = Cluster::of(&["a", "b"]);
+    let (door, admin) = opens(&cluster);
+    let deadline = "gateway_drain_deadline_timestamp_seconds";
+    let mut client = door.connect();
+    client.asks(&shop("/gone")).is(410);
+    assert_eq!(scrape(admin).of(deadline), None);
+
+    let text = text(&cluster).replace("web", "other");
+    let text = format!("{text}[drain]\ndeadline = \"1h\"\n");
+    fs::write(door.scratch().path().join("gateway.toml"), text).unwrap();
+    door.signal(Signal::SIGHUP);
+    comes_to(admin, "gateway_generations_draining", 1.0);
+    let now = scrape(admin);
+    let runs_for = now.number(deadline) - now.number("process_start_time_seconds");
+    // An hour from the reload, which was soon after the start.
+    assert!((3598.0..3660.0).contains(&runs_for), "{runs_for}");
+    client.asks(&shop("/gone")).is(410);
+    comes_to(admin, "gateway_generations_draining", 0.0);
+    assert_eq!(scrape(admin).of(deadline), None);
+}
+
 /// Case 42.
 #[test]
 fn a_client_cannot_make_a_series() {

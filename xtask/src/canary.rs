@@ -10,12 +10,14 @@ pub(crate) mod ground;
 mod report;
 pub(crate) mod verdict;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::Result;
 use crate::patches::{CHECKOUT, records};
 use crate::process::logged;
+use crate::report::print;
 use crate::vendor::patches::{self, Patch};
 use ground::{Ground, Source};
 use report::{Report, Step};
@@ -28,6 +30,8 @@ usage: cargo xtask canary (--source DIR | --from-registry) [--scenarios] [--form
   --scenarios      after the adapter's own tests, those of the whole gateway
 ";
 
+/// So that a network that fails is told from what does not compile.
+const FETCH: &str = "fetch";
 /// The adapter by itself: what an upstream change breaks is seen here first.
 const COMPILE: &str = "test -p gateway-pingora --no-run";
 const TEST: &str = "test -p gateway-pingora";
@@ -54,10 +58,10 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<ExitCode> {
         }
     };
     let report = play(root, &asked)?;
-    match asked.json {
-        true => println!("{:#}", report.json()),
-        false => print!("{report}"),
-    }
+    print(&match asked.json {
+        true => format!("{:#}\n", report.json()),
+        false => report.to_string(),
+    })?;
     Ok(ExitCode::from(report.kind().code()))
 }
 
@@ -111,6 +115,15 @@ fn play(root: &Path, asked: &Asked) -> Result<Report> {
     let more = more.into_iter().filter(|_| asked.scenarios);
     let records = records(&root.join(crate::vendor::PATCHES))?;
     let mut report = Report::new(asked.source.to_string(), laid, records);
+    let log = ground.log("fetch");
+    eprintln!("cargo {FETCH}");
+    if !logged(&mut ground.cargo(FETCH), &log)? {
+        let said = fs::read_to_string(&log).map_err(|why| format!("{}: {why}", log.display()))?;
+        if !is_of_the_manifests(&said) {
+            return Err(format!("what this Pingora needs cannot be had:\n{said}"));
+        }
+        report.steps.push(Step::ended("compile", false, &log));
+    }
     for (name, line) in steps.into_iter().chain(more) {
         report.steps.push(match report.has_failed_step() {
             true => Step::left_out(name),
@@ -123,6 +136,16 @@ fn play(root: &Path, asked: &Asked) -> Result<Report> {
         });
     }
     Ok(report)
+}
+
+/// Whether cargo could fetch nothing because of what manifests ask for, which is news of Pingora.
+fn is_of_the_manifests(said: &str) -> bool {
+    let causes = [
+        "failed to select a version",
+        "failed to parse manifest",
+        "failed to load manifest",
+    ];
+    causes.iter().any(|cause| said.contains(cause))
 }
 
 impl Source {
@@ -139,7 +162,7 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Source, parse};
+    use super::{Asked, Source, is_of_the_manifests, parse};
 
     fn parsed(line: &str) -> crate::Result<Asked> {
         parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
@@ -154,6 +177,14 @@ mod tests {
             json: true,
         };
         assert_eq!(asked, wanted);
+    }
+
+    #[test]
+    fn a_network_that_fails_is_no_news_of_pingora() {
+        let network = "error: failed to download from `https://registry.test/h2`\n\nCaused by:\n  [6] Could not resolve hostname\n";
+        assert!(!is_of_the_manifests(network));
+        let versions = "error: failed to select a version for `h2`.\n    ... required by package `pingora-core`\n";
+        assert!(is_of_the_manifests(versions));
     }
 
     #[test]

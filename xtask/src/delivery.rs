@@ -12,6 +12,10 @@ use crate::clients::environment;
 use crate::process::{capture, complaints, program, run as run_program};
 
 const RULES: &str = "deploy/prometheus";
+const SCRAPES: [&str; 2] = [
+    "deploy/prometheus/scrape.yml",
+    "deploy/kubernetes/scrape.yml",
+];
 const UNITS: &str = "deploy/systemd";
 /// The service and, where it is used, what holds its sockets.
 const UNIT_FILES: [&str; 2] = ["gatewayd.service", "gatewayd.socket"];
@@ -54,7 +58,23 @@ fn rules(root: &Path) -> Result<Option<String>> {
         &tool,
         &["test", "rules", "gatewayd.rules.test.yml"],
     ))?;
+    // The files they name are those of the machine that scrapes.
+    for path in SCRAPES {
+        let text = fs::read_to_string(root.join(path)).map_err(|why| format!("{path}: {why}"))?;
+        let copy = root.join("target/scrape.yml");
+        fs::write(&copy, plain_targets(&text)).map_err(|why| format!("{path}: {why}"))?;
+        let mut check = program(&place, &tool, &["check", "config", "--syntax-only"]);
+        capture(check.arg(&copy)).map_err(|said| format!("{path}: {said}"))?;
+    }
     Ok(None)
+}
+
+/// The same without the discovery of Kubernetes, which Debian's promtool does not know.
+fn plain_targets(scrape: &str) -> String {
+    scrape.replace(
+        "kubernetes_sd_configs:\n      - role: pod\n",
+        "static_configs:\n      - targets: [pod]\n",
+    )
 }
 
 /// The machine's, or that of Debian's package, unpacked below `target/`.

@@ -5,11 +5,13 @@
 
 mod advisories;
 mod arch;
+mod arguments;
 mod canary;
 mod check;
 mod citations;
 mod clients;
 mod clock;
+mod commit;
 mod delivery;
 mod deny;
 mod differential;
@@ -81,8 +83,16 @@ fn main() -> ExitCode {
 
 fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     let Some((command, rest)) = arguments.split_first() else {
-        return Err(format!("no command named\n\n{USAGE}"));
+        return Ok(refused("no command named"));
     };
+    if arguments::ask_for_help(arguments) {
+        report::print(USAGE)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !arguments::are_taken(command, rest) {
+        let rest = rest.join(" ");
+        return Ok(refused(&format!("`{command}` does not take `{rest}`")));
+    }
     let root = tree::root()?;
     match command.as_str() {
         "arch" => arch::run(&root)?,
@@ -93,9 +103,9 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "differential" => differential::run(&root)?,
         "editors" => editors::run(&root)?,
         "generate" => generate::run(&root, rest)?,
-        "help" | "--help" | "-h" => print!("{USAGE}"),
+        "help" => report::print(USAGE)?,
         "patches" => patches::run(&root, rest)?,
-        "release" => release::run(&root, rest)?,
+        "release" => release::run(&root)?,
         "review" => review::run(&root, rest)?,
         "sbom" => sbom::run(&root, rest)?,
         "size" => size::run(&root)?,
@@ -103,10 +113,13 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "tls-tools" => tls_tools::run(&root, rest)?,
         "workflows" => workflows::run(&root)?,
         "vendor" => vendor::run(&root, rest)?,
-        other => {
-            eprint!("xtask: no command `{other}`\n\n{USAGE}");
-            return Ok(ExitCode::from(2));
-        }
+        other => return Ok(refused(&format!("no command `{other}`"))),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What cannot be meant: the usage, and 2.
+fn refused(why: &str) -> ExitCode {
+    eprint!("xtask: {why}\n\n{USAGE}");
+    ExitCode::from(2)
 }

@@ -9,27 +9,20 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::process::{capture, program, run as run_program};
-use crate::{Result, sbom, vendor};
+use crate::{Result, commit, sbom, vendor};
 
 const DIST: &str = "target/dist";
 const BUILT: &str = "target/release/gatewayd";
 const BUILD: [&str; 5] = ["build", "--release", "--locked", "-p", "gatewayd"];
-/// What `--version` says of the commit, where it is not asked of git: `gatewayd/build.rs`.
-const COMMIT: &str = "GATEWAYD_COMMIT";
 /// What the stripped binary may weigh, in bytes: 20 MiB.
 const HEAVIEST: u64 = 20 << 20;
 
 /// The command.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
-    if !arguments.is_empty() {
-        return Err("release takes no argument".to_owned());
-    }
+pub(crate) fn run(root: &Path) -> Result {
     vendor::ensure(root)?;
     let folders = folders(root)?;
     let mut cargo = build(root, &folders);
-    if let (None, Some(commit)) = (std::env::var_os(COMMIT), changed(root)?) {
-        cargo.env(COMMIT, commit);
-    }
+    cargo.env(commit::TOLD, commit::of(root)?);
     run_program(&mut cargo)?;
     let dist = root.join(DIST);
     if dist.exists() {
@@ -73,20 +66,6 @@ fn build(root: &Path, folders: &[(String, &str)]) -> Command {
         .env("SOURCE_DATE_EPOCH", "0")
         .env("CFLAGS", c.join(" "));
     cargo
-}
-
-/// The commit, marked, where what is built is not what was committed.
-fn changed(root: &Path) -> Result<Option<String>> {
-    if !root.join(".git").exists() {
-        return Ok(None);
-    }
-    let git = |words: &[&str]| capture(&mut program(root, "git", words));
-    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
-    if changes.is_empty() {
-        return Ok(None);
-    }
-    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    Ok(Some(format!("{}-dirty", commit.trim())))
 }
 
 /// The folders of this machine, each with what stands for it.
@@ -147,29 +126,7 @@ fn at(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{HEAVIEST, changed, untraced, weighed};
-    use crate::process::{capture, program};
-    use std::fs;
-
-    #[test]
-    fn what_was_changed_after_its_commit_says_so() {
-        let place = std::env::temp_dir().join(format!("xtask-changed-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&place);
-        fs::create_dir_all(&place).unwrap();
-        fs::write(place.join("file"), "one").unwrap();
-        assert_eq!(changed(&place).unwrap(), None);
-        let who = "-c user.name=a -c user.email=a@b.test commit --quiet -m one";
-        for line in ["init --quiet", "add file", who] {
-            let words: Vec<&str> = line.split(' ').collect();
-            capture(&mut program(&place, "git", &words)).unwrap();
-        }
-        fs::write(place.join("beside"), "").unwrap();
-        assert_eq!(changed(&place).unwrap(), None);
-        fs::write(place.join("file"), "two").unwrap();
-        let said = changed(&place).unwrap().unwrap();
-        fs::remove_dir_all(place).unwrap();
-        assert!(said.ends_with("-dirty") && said.len() == 18, "{said}");
-    }
+    use super::{HEAVIEST, untraced, weighed};
 
     #[test]
     fn a_binary_that_names_a_folder_of_the_machine_is_refused() {

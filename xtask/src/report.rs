@@ -1,6 +1,7 @@
-//! Findings of the house guards, and how they are shown.
+//! Findings of the house guards, and how they and whole texts are shown.
 
 use std::fmt;
+use std::io::{ErrorKind, Write};
 
 use crate::Result;
 
@@ -34,5 +35,13 @@ pub(crate) fn settle(guard: &str, findings: &[Finding]) -> Result {
         }
         1 => Err(format!("{guard}: 1 finding")),
         count => Err(format!("{guard}: {count} findings")),
+    }
+}
+
+/// Prints a text; whoever reads may have seen enough before its end.
+pub(crate) fn print(text: &str) -> Result {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(format!("cannot print: {why}")),
+        _ => Ok(()),
     }
 }

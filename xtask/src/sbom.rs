@@ -1,24 +1,27 @@
 //! `sbom`: what the gateway is made of, as CycloneDX 1.5 in JSON.
 //!
-//! Made from cargo's own resolution for the platform that is shipped, and from the sums in
-//! `Cargo.lock`. It carries no time and no number of its own, so the same tree gives the same text.
+//! Leaves to [`resolved`] what is in it. Sums are those of `Cargo.lock`. It carries no time and no
+//! number of its own, so the same commit gives the same text.
 //!
 //! Source: CycloneDX 1.5; the package URL specification, type `cargo`; adr/0054.
 
+mod resolved;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use toml::Table;
 
 use crate::Result;
+use crate::commit;
 use crate::process::{capture, program};
+use crate::report::print;
 use crate::vendor::{self, patches::Patch};
+use resolved::{Key, Resolved};
 
 const PRODUCT: &str = "gatewayd";
-const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 /// The command: to the terminal, or into the file named.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
@@ -33,29 +36,67 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
     Ok(())
 }
 
-/// Whoever reads may have seen enough before the end.
-fn print(text: &str) -> Result {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(why) if why.kind() != ErrorKind::BrokenPipe => Err(format!("cannot print: {why}")),
-        _ => Ok(()),
-    }
-}
-
 /// The document.
 pub(crate) fn of(root: &Path) -> Result<Value> {
     vendor::ensure(root)?;
     let line = ["metadata", "--locked", "--format-version", "1"];
-    let mut cargo = program(root, "cargo", &line);
-    let metadata = capture(cargo.args(["--filter-platform", PLATFORM]))?;
+    let metadata = capture(&mut program(root, "cargo", &line))?;
     let metadata: Value =
         serde_json::from_str(&metadata).map_err(|why| format!("cargo metadata: {why}"))?;
-    let lock = fs::read_to_string(root.join("Cargo.lock")).map_err(|why| why.to_string())?;
-    let patches = vendor::patches::read(&root.join(vendor::PATCHES))?;
-    document(&metadata, &sums(&lock)?, &patches)
+    // What was patched is in the lock file of its pins, as it was released.
+    let mut released = sums(&read(root, &format!("{}/Cargo.lock", vendor::PINS))?)?;
+    released.extend(sums(&read(root, "Cargo.lock")?)?);
+    let known = Known {
+        packages: packages(&metadata)?,
+        released,
+        patches: vendor::patches::read(&root.join(vendor::PATCHES))?,
+    };
+    document(&Resolved::of(root)?, &known, &commit::of(root)?)
+}
+
+fn read(root: &Path, path: &str) -> Result<String> {
+    fs::read_to_string(root.join(path)).map_err(|why| format!("{path}: {why}"))
+}
+
+/// What is known of packages, by name and version.
+struct Known<'a> {
+    packages: BTreeMap<Key, Package<'a>>,
+    /// The sum of each release.
+    released: BTreeMap<Key, String>,
+    patches: Vec<Patch>,
+}
+
+/// What cargo's metadata says of one.
+struct Package<'a> {
+    license: Option<&'a str>,
+    is_ours: bool,
+}
+
+fn packages(metadata: &Value) -> Result<BTreeMap<Key, Package<'_>>> {
+    let list = |key| {
+        metadata
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
+    let members: BTreeSet<&str> = list("workspace_members")
+        .filter_map(Value::as_str)
+        .collect();
+    let known = list("packages").map(|package| {
+        let key = (
+            word(package, "name")?.to_owned(),
+            word(package, "version")?.to_owned(),
+        );
+        let license = package.get("license").and_then(Value::as_str);
+        let is_ours = members.contains(word(package, "id")?);
+        Ok((key, Package { license, is_ours }))
+    });
+    known.collect()
 }
 
 /// The sum of each release, by name and version.
-fn sums(lock: &str) -> Result<BTreeMap<(String, String), String>> {
+fn sums(lock: &str) -> Result<BTreeMap<Key, String>> {
     let lock: Table = lock.parse().map_err(|why| format!("Cargo.lock: {why}"))?;
     let packages = lock.get("package").and_then(toml::Value::as_array);
     let mut sums = BTreeMap::new();
@@ -70,41 +111,29 @@ fn sums(lock: &str) -> Result<BTreeMap<(String, String), String>> {
     Ok(sums)
 }
 
-/// What of cargo's metadata is in the product, as a document.
-fn document(
-    metadata: &Value,
-    sums: &BTreeMap<(String, String), String>,
-    patches: &[Patch],
-) -> Result<Value> {
-    let graph = Graph::new(metadata)?;
-    let shipped = graph.reached(&[Edge::Normal]);
-    let all = graph.reached(&[Edge::Normal, Edge::Build]);
+/// The product, and what it is made of.
+fn document(resolved: &Resolved, known: &Known<'_>, commit: &str) -> Result<Value> {
     let mut components = Vec::new();
     let mut main = None;
-    for id in &all {
-        let package = graph.package(id)?;
-        let mut component = component(package, sums, patches)?;
-        if id == &graph.product {
+    let mut dependencies = Vec::new();
+    for (key, needs) in &resolved.edges {
+        let mut component = known.component(key)?;
+        let on: Result<BTreeSet<String>> = needs.iter().map(|one| known.reference(one)).collect();
+        dependencies.push(json!({ "ref": known.reference(key)?, "dependsOn": on? }));
+        if *key == resolved.product {
             component.insert("type".to_owned(), json!("application"));
+            let commit = json!([{ "name": format!("{PRODUCT}:commit"), "value": commit }]);
+            component.insert("properties".to_owned(), commit);
             main = Some(component);
             continue;
         }
-        let scope = match shipped.contains(id) {
+        let scope = match resolved.shipped.contains(key) {
             true => "required",
             // Runs while building, and is not in the binary.
             false => "excluded",
         };
         component.insert("scope".to_owned(), json!(scope));
         components.push(component);
-    }
-    let mut dependencies = Vec::new();
-    for id in &all {
-        let on: Result<BTreeSet<String>> = graph
-            .edges(id)
-            .filter(|(_, kinds)| kinds.contains(&Edge::Normal) || kinds.contains(&Edge::Build))
-            .map(|(to, _)| reference(graph.package(to)?))
-            .collect();
-        dependencies.push(json!({ "ref": reference(graph.package(id)?)?, "dependsOn": on? }));
     }
     Ok(json!({
         "bomFormat": "CycloneDX",
@@ -116,37 +145,68 @@ fn document(
     }))
 }
 
-fn component(
-    package: &Value,
-    sums: &BTreeMap<(String, String), String>,
-    patches: &[Patch],
-) -> Result<Map<String, Value>> {
-    let (name, version) = (word(package, "name")?, word(package, "version")?);
-    let mut component = Map::new();
-    let mut say = |key: &str, value: Value| component.insert(key.to_owned(), value);
-    say("type", json!("library"));
-    say("bom-ref", json!(reference(package)?));
-    say("name", json!(name));
-    say("version", json!(version));
-    if let Some(license) = package.get("license").and_then(Value::as_str) {
-        // Some still write it as it was before SPDX had `OR`.
-        let expression = license.replace('/', " OR ").replace("  OR  ", " OR ");
-        say("licenses", json!([{ "expression": expression }]));
+impl Known<'_> {
+    fn package(&self, key: &Key) -> Result<&Package<'_>> {
+        let (name, version) = key;
+        let found = self.packages.get(key);
+        found.ok_or_else(|| format!("cargo metadata does not describe {name} {version}"))
     }
-    if !is_ours(name) {
-        say("purl", json!(reference(package)?));
+
+    /// What the document calls a package: a package URL, or for ours its name and version.
+    fn reference(&self, key: &Key) -> Result<String> {
+        let (name, version) = key;
+        Ok(match self.package(key)?.is_ours {
+            true => format!("{name}@{version}"),
+            false => url(key),
+        })
     }
-    if let Some(sum) = sums.get(&(name.to_owned(), version.to_owned())) {
-        say("hashes", json!([{ "alg": "SHA-256", "content": sum }]));
+
+    fn component(&self, key: &Key) -> Result<Map<String, Value>> {
+        let package = self.package(key)?;
+        let (name, _) = key;
+        let mut component = library(key);
+        let mut say = |key: &str, value: Value| component.insert(key.to_owned(), value);
+        say("bom-ref", json!(self.reference(key)?));
+        if let Some(license) = package.license {
+            // Some still write it as it was before SPDX had `OR`.
+            let expression = license.replace('/', " OR ").replace("  OR  ", " OR ");
+            say("licenses", json!([{ "expression": expression }]));
+        }
+        if package.is_ours {
+            return Ok(component);
+        }
+        say("purl", json!(url(key)));
+        let sum = self.released.get(key);
+        let hashes = sum.map(|sum| json!([{ "alg": "SHA-256", "content": sum }]));
+        let on_it = self.patches.iter();
+        let on_it = on_it.filter(|patch| patch.crates.contains(name));
+        let on_it: Vec<Value> = on_it.map(patched_by).collect();
+        if on_it.is_empty() {
+            hashes.map(|hashes| say("hashes", hashes));
+            return Ok(component);
+        }
+        let mut before = library(key);
+        before.insert("purl".to_owned(), json!(url(key)));
+        hashes.map(|hashes| before.insert("hashes".to_owned(), hashes));
+        say(
+            "pedigree",
+            json!({ "ancestors": [before], "patches": on_it }),
+        );
+        Ok(component)
     }
-    let on_it = patches
-        .iter()
-        .filter(|patch| patch.crates.iter().any(|one| one == name));
-    let on_it: Vec<Value> = on_it.map(patched_by).collect();
-    if !on_it.is_empty() {
-        say("pedigree", json!({ "patches": on_it }));
-    }
-    Ok(component)
+}
+
+fn library((name, version): &Key) -> Map<String, Value> {
+    let words = [("type", "library"), ("name", name), ("version", version)];
+    words
+        .map(|(key, word)| (key.to_owned(), json!(word)))
+        .into_iter()
+        .collect()
+}
+
+/// `+` is the one character of a version that a package URL writes otherwise.
+fn url((name, version): &Key) -> String {
+    format!("pkg:cargo/{name}@{}", version.replace('+', "%2B"))
 }
 
 fn patched_by(patch: &Patch) -> Value {
@@ -154,94 +214,9 @@ fn patched_by(patch: &Patch) -> Value {
     json!({ "type": "unofficial", "diff": { "url": url } })
 }
 
-/// What the document calls a package: a package URL, or for ours its name and version.
-fn reference(package: &Value) -> Result<String> {
-    let (name, version) = (word(package, "name")?, word(package, "version")?);
-    Ok(match is_ours(name) {
-        true => format!("{name}@{version}"),
-        // `+` is the one character of a version that a package URL writes otherwise.
-        false => format!("pkg:cargo/{name}@{}", version.replace('+', "%2B")),
-    })
-}
-
-fn is_ours(name: &str) -> bool {
-    name == PRODUCT || name.starts_with("gateway-")
-}
-
 fn word<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
     let found = value.get(key).and_then(Value::as_str);
     found.ok_or_else(|| format!("cargo metadata has no {key}"))
-}
-
-/// What one package needs another for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Edge {
-    Build,
-    Normal,
-    Test,
-}
-
-/// Cargo's resolution.
-struct Graph<'a> {
-    packages: BTreeMap<&'a str, &'a Value>,
-    nodes: BTreeMap<&'a str, &'a Value>,
-    product: String,
-}
-
-impl<'a> Graph<'a> {
-    fn new(metadata: &'a Value) -> Result<Self> {
-        let list = |value: Option<&'a Value>| value.and_then(Value::as_array);
-        let by_id = |all: Option<&'a Vec<Value>>| -> Result<BTreeMap<&'a str, &'a Value>> {
-            let all = all.into_iter().flatten();
-            all.map(|one| Ok((word(one, "id")?, one))).collect()
-        };
-        let packages = by_id(list(metadata.get("packages")))?;
-        let nodes = by_id(list(metadata.pointer("/resolve/nodes")))?;
-        let mut found = packages.iter();
-        let product = found
-            .find(|(_, package)| package.get("name").and_then(Value::as_str) == Some(PRODUCT))
-            .map(|(id, _)| (*id).to_owned())
-            .ok_or_else(|| format!("cargo metadata has no {PRODUCT}"))?;
-        Ok(Self {
-            packages,
-            nodes,
-            product,
-        })
-    }
-
-    fn package(&self, id: &str) -> Result<&'a Value> {
-        let found = self.packages.get(id).copied();
-        found.ok_or_else(|| format!("cargo metadata does not describe {id}"))
-    }
-
-    /// What this package needs, and for what.
-    fn edges(&self, id: &str) -> impl Iterator<Item = (&'a str, Vec<Edge>)> {
-        let deps = self.nodes.get(id).and_then(|node| node.get("deps"));
-        let deps = deps.and_then(Value::as_array).into_iter().flatten();
-        deps.filter_map(|dep| {
-            let kinds = dep.get("dep_kinds").and_then(Value::as_array)?;
-            let kinds = kinds.iter().map(|kind| match kind.get("kind") {
-                Some(Value::String(kind)) if kind == "build" => Edge::Build,
-                Some(Value::String(_)) => Edge::Test,
-                _ => Edge::Normal,
-            });
-            Some((dep.get("pkg")?.as_str()?, kinds.collect()))
-        })
-    }
-
-    /// Everything the product needs, along edges of these kinds.
-    fn reached(&self, kinds: &[Edge]) -> BTreeSet<String> {
-        let mut reached = BTreeSet::new();
-        let mut left = vec![self.product.clone()];
-        while let Some(id) = left.pop() {
-            if reached.insert(id.clone()) {
-                let edges = self.edges(&id);
-                let wanted = edges.filter(|(_, of)| of.iter().any(|kind| kinds.contains(kind)));
-                left.extend(wanted.map(|(to, _)| to.to_owned()));
-            }
-        }
-        reached
-    }
 }
 
 #[cfg(test)]

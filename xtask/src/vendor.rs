@@ -25,7 +25,7 @@ use patches::Patch;
 use stamp::Staleness;
 
 pub(crate) const PATCHES: &str = "vendor/pingora-patches";
-const PINS: &str = "vendor/pingora-patches/pins";
+pub(crate) const PINS: &str = "vendor/pingora-patches/pins";
 pub(crate) const PLACE: &str = "vendor/pingora";
 
 /// The command: like [`ensure`], and says what it found. `--force` makes it again regardless.

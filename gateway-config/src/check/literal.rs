@@ -7,6 +7,7 @@ use toml::Spanned;
 use super::Context;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::secrets;
 use crate::settings::{self as s, Setting};
 
 /// A piece of a text, and what to write instead.
@@ -23,21 +24,33 @@ pub(super) fn pattern(cx: &mut Context<'_>, from: &str, setting: &Setting, leaf:
 
 /// Warns of a redirect or rewriting in which other languages would have what was captured.
 pub(super) fn spelling(cx: &mut Context<'_>, from: &str, leaf: &Spanned<String>) {
-    let text = leaf.get_ref();
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '{');
-    let is_it = |at: &usize| {
-        let behind = text.get(at + 1..).unwrap_or_default();
-        behind.starts_with(is_name)
-    };
-    let at = text.match_indices('$').map(|(at, _)| at).find(is_it);
-    let found = at.map(|at| {
-        let behind = text.get(at + 1..).unwrap_or_default();
-        let length = behind.find(|c: char| !(is_name(c) || c == '}'));
-        let piece = at..at + 1 + length.unwrap_or(behind.len());
-        let help = "what was captured stands in braces, {name}: a {name} of the `template`, or a group (?<name>…) of the `regex`";
-        (piece, help.to_owned())
-    });
+    let help = "what was captured stands in braces, {name}: a {name} of the `template`, or a group (?<name>…) of the `regex`";
+    let found = variable(leaf.get_ref()).map(|piece| (piece, help.to_owned()));
     warn(cx, from, leaf, found);
+}
+
+/// Warns of a field's value in which other languages would have a variable; of the value nothing is said.
+pub(super) fn value(cx: &mut Context<'_>, name: &str, leaf: &Spanned<String>) {
+    if variable(leaf.get_ref()).is_none() {
+        return;
+    }
+    let name = secrets::name_alone(name);
+    let title = format!("the value of `{name}` stands for itself, `$` and all");
+    cx.push(
+        Diagnostic::warning(codes::LITERAL, title)
+            .at(&cx.place(leaf), "sent as it is written")
+            .help("there are no variables; what a node is told of the client is sent without being asked for"),
+    );
+}
+
+/// The first piece that begins with `$` and goes on like the name of a variable.
+fn variable(text: &str) -> Option<Range<usize>> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '{');
+    text.match_indices('$').find_map(|(at, _)| {
+        let behind = text.get(at + 1..).filter(|it| it.starts_with(is_name))?;
+        let length = behind.find(|c: char| !(is_name(c) || c == '}'));
+        Some(at..at + 1 + length.unwrap_or(behind.len()))
+    })
 }
 
 /// Warns of a method in another case than that of the standard (RFC 9110 §9.1, §9.3; RFC 5789).

@@ -7,7 +7,7 @@ use std::time::Duration;
 use toml::Spanned;
 
 use super::tls::Profiles;
-use super::{Context, Names, Parts, Sets, routes};
+use super::{Context, Names, Parts, Sets, literal, routes};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::files::FileRole;
@@ -255,6 +255,7 @@ fn edits(cx: &mut Context<'_>, raw: &raw::Edits, settings: [&Setting; 2]) -> Edi
                 secrets::unsendable(value.get_ref()),
             );
         }
+        literal::value(cx, &name, value);
         if all
             .insert(name.clone(), value.get_ref().as_str().into())
             .is_some()

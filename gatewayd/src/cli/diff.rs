@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory};
 
-use super::{Cli, Format, Given, Reach, Running};
+use super::{Format, Given, Reach, Running};
 
 /// `diff`.
 #[derive(Debug, Args)]
@@ -48,7 +48,7 @@ impl Diff {
         let is_running = self.running.reach().is_some();
         if is_running && (self.new.is_some() || !self.old_files.is_empty()) {
             let said = "with --running there is one configuration to name, the one to come";
-            return Err(Cli::command().error(ErrorKind::ArgumentConflict, said));
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, said));
         }
         Ok(())
     }

@@ -10,15 +10,20 @@ use crate::reload::Reload;
 pub(super) fn text(reload: &Reload) -> String {
     let mut out = Exposition::new();
     reload.write_metrics(&mut out);
-    let (counted, is_degraded) = {
+    let (counted, is_refused, is_degraded) = {
         let status = reload.status();
-        (status.counted(), !status.degraded().is_empty())
+        let is_degraded = !status.degraded().is_empty();
+        (status.counted(), status.is_refused(), is_degraded)
     };
     let words = "Changes of what is served, by what came of them.";
     out.family("gateway_reloads_total", Kind::Counter, words);
     for (outcome, count) in counted {
         out.sample(&[("outcome", outcome)], count);
     }
+    let words =
+        "Whether the last change of what is served was not refused; 1 as long as there was none.";
+    out.family("gateway_last_reload_successful", Kind::Gauge, words);
+    out.sample(&[], u8::from(!is_refused));
     let words = "Whether the process is not as it was told to be; its status says why.";
     out.family("gateway_degraded", Kind::Gauge, words);
     out.sample(&[], u8::from(is_degraded));

@@ -118,6 +118,11 @@ impl Status {
             .collect()
     }
 
+    /// Whether the last change was refused.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refusal.as_ref().is_some_and(|last| !last.is_past)
+    }
+
     /// How often a change was applied, brought nothing new, or was refused, since the start.
     pub(crate) fn counted(&self) -> [(&'static str, u64); 3] {
         let refused = self.refusal.as_ref().map_or(0, |last| last.number);

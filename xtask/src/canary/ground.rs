@@ -99,12 +99,12 @@ impl Ground {
         }
         let engine = staging.join(PLACE);
         take(root, source, patches, &engine)?;
-        let wanted = patches
-            .iter()
-            .filter(|patch| !left_out.contains(&patch.name.as_str()));
-        let verdicts = wanted
-            .map(|patch| (patch.name.clone(), verdict::lay(&engine, patch)))
-            .collect();
+        let wanted = patches.iter();
+        let wanted = wanted.filter(|patch| !left_out.contains(&patch.name.as_str()));
+        let wanted: Vec<&Patch> = wanted.collect();
+        let verdicts = verdict::lay(&engine, &wanted)?;
+        let names = wanted.iter().map(|patch| patch.name.clone());
+        let verdicts = names.zip(verdicts).collect();
         let manifest = staging.join("Cargo.toml");
         let text = read(&manifest)?;
         let versions = versions(&text, &engine)?;

@@ -117,9 +117,9 @@ pub(crate) fn apply(staging: &Path, patch: &Patch) -> Result {
     Ok(())
 }
 
-/// Does what `patch` says stand below `staging` already?
-pub(crate) fn is_there(staging: &Path, patch: &Patch) -> bool {
-    git_apply(staging, patch, &["--check", "--reverse"]).is_ok()
+/// Takes `patch` off where what it says stands below `staging`; answers whether it did.
+pub(crate) fn take_off(staging: &Path, patch: &Patch) -> bool {
+    git_apply(staging, patch, &["--reverse"]).is_ok()
 }
 
 /// In a repository `git apply` quietly skips paths it takes for foreign ones; below this ceiling

@@ -102,3 +102,47 @@ fn a_canary_that_did_not_run_is_no_news() {
         assert_eq!(told, (false, Vec::new()), "{code}");
     }
 }
+
+/// Whether the canary's step that takes Pingora ends well before a `git` whose `ls-remote` ends so, and
+/// what else it asked of it.
+fn takes(name: &str, remote: &str) -> (bool, String) {
+    let place = std::env::temp_dir().join(format!("xtask-git-{name}-{}", std::process::id()));
+    fs::create_dir_all(&place).unwrap();
+    let workflow = crate::tree::root()
+        .unwrap()
+        .join(".github/workflows/upstream-canary.yml");
+    let workflow = fs::read_to_string(workflow).unwrap();
+    let step = workflow.split("- name: Take Pingora").nth(1).unwrap();
+    let script = step.split("run: |\n").nth(1).unwrap();
+    let script = script.split("\n      - ").next().unwrap();
+    let (git, log) = (place.join("git"), place.join("log"));
+    let told = format!("echo \"$*\" >> {}", log.display());
+    fs::write(
+        &git,
+        format!("#!/bin/sh\ncase $1 in ls-remote) {remote};; *) {told};; esac\n"),
+    )
+    .unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap());
+    // As a forge starts it where no shell is named.
+    let status = Command::new("bash")
+        .args(["-e", "-c", script])
+        .envs([
+            ("PATH", &*path),
+            ("ASKED", ""),
+            ("PINGORA", "pingora"),
+            ("RUNNER_TEMP", "t"),
+        ])
+        .status()
+        .unwrap();
+    let told = fs::read_to_string(log).unwrap_or_default();
+    fs::remove_dir_all(place).unwrap();
+    (status.success(), told)
+}
+
+#[test]
+fn a_canary_that_hears_of_no_commit_stops_there() {
+    assert_eq!(takes("gone", "exit 2"), (false, String::new()));
+    let (is_done, told) = takes("there", "printf '0a1b2c\\trefs/heads/main\\n'");
+    assert!(is_done && told.contains(" pingora 0a1b2c\n"), "{told}");
+}

@@ -1,6 +1,6 @@
 //! What was meant is said: each cure can be written as it stands and is then right.
 
-use super::{Parts, SOUND, told};
+use super::{Parts, SOUND, has, told};
 
 #[track_caller]
 fn is_one(found: &[String], pieces: &[&str]) {
@@ -192,6 +192,20 @@ fn what_looks_like_a_pattern_and_is_none_is_told() {
         "path = \"/m\"\nredirect = \"https://a.example/$\"",
     ] {
         assert_eq!(route(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_field_that_is_set_to_a_variable_is_told_and_its_value_is_not_shown() {
+    for edits in ["request_edits", "response_edits"] {
+        for value in ["$scheme", "for=${remote_addr}", "a $http_x_a"] {
+            let found = site(&format!("{edits} = {{ set = {{ X-A = \"{value}\" }} }}"));
+            assert_eq!(found.len(), 1, "{found:#?}");
+            has(&found[0], &["G0318", "`x-a`", "there are no variables"]);
+            assert!(!found[0].contains(value), "{found:#?}");
+        }
+        let plain = format!("{edits} = {{ set = {{ X-A = \"5 $, 5$\" }} }}");
+        assert_eq!(site(&plain), [""; 0]);
     }
 }
 
