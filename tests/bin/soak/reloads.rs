@@ -173,7 +173,7 @@ impl Reload {
 
     fn expected(self) -> &'static str {
         match self {
-            Reload::BrokenText | Reload::GarbageCertificate | Reload::PortInUse => "refused",
+            Reload::BrokenText | Reload::PortInUse => "refused",
             Reload::Unchanged => "unchanged",
             _ => "applied",
         }
