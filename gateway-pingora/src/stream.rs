@@ -69,6 +69,8 @@ pub(crate) struct Conn {
     frames: Option<Box<Frames>>,
     /// How long a connection of HTTP/2 may rest.
     idle: Duration,
+    /// How much its client had taken of what was sent, and since when it has not taken more.
+    taken: Option<(u64, Instant)>,
     /// A body that had to be waited for.
     sending: Option<Patience>,
     /// An answer that had to wait for the client to take bytes.
@@ -138,6 +140,7 @@ impl Conn {
             next_look: None,
             frames: None,
             idle: Duration::ZERO,
+            taken: None,
             sending: None,
             taking: None,
             tls_may_hold_bytes: true,

@@ -57,6 +57,37 @@ fn what_is_still_being_taken_is_not_cut_by_the_idle_time() {
     assert!(client.ends_within(wait::SOON));
 }
 
+/// What the system holds of an answer is the client's, too: it is on its way, and its end was sent.
+#[test]
+fn what_is_still_being_taken_when_the_gateway_leaves_is_taken_whole() {
+    const LENGTH: usize = 6_000_000;
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::Says(Reply::new(200).body(vec![b'x'; LENGTH])));
+    let stage = stage(&cluster, "");
+    let mut client = Frames::over(narrow(stage.door.addr()), &stage.trust, "door.test");
+    client
+        .begins_with(&[(INITIAL_WINDOW, 0x7fff_ffff)])
+        .sends(WINDOW_UPDATE, 0, 0, &0x3fff_ffff_u32.to_be_bytes())
+        .asks(1, "GET", "/x", true);
+
+    let mut bytes = 0;
+    while bytes < LENGTH {
+        let frame = client.hears().expect("all of the answer");
+        if frame.kind != DATA {
+            continue;
+        }
+        if bytes == 0 {
+            stage.door.signal(Signal::SIGTERM);
+        }
+        bytes += frame.payload.len();
+        // Words of a client that is there.
+        client.sends(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes());
+        thread::sleep(Duration::from_millis(15));
+    }
+
+    stage.door.ends_within(wait::SOON);
+}
+
 /// Case 72: a process without a request ends at once, also when a client does not say that it has heard.
 #[test]
 fn a_client_that_is_silent_when_the_gateway_leaves_does_not_delay_it() {

@@ -74,20 +74,52 @@ impl Conn {
         io::ErrorKind::ConnectionAborted.into()
     }
 
-    /// What the connection waited for has not come in time. To rest or to stay for too long is no error: it is as if
-    /// the client had ended.
-    pub(super) fn waited_too_long(&mut self, error: io::Error) -> io::Result<()> {
-        match self.frames.as_ref().map(|frames| frames.wait()) {
+    /// What the connection waited for has not come in time: what that comes to, or `None` where it is waited for
+    /// longer. To rest or to stay for too long is no error: it is as if the client had ended.
+    pub(super) fn waited_too_long(&mut self, error: io::Error) -> Option<io::Result<()>> {
+        let wait = self.frames.as_ref().map(|frames| frames.wait());
+        match wait {
             Some(Wait::Owed) => {
                 self.client.listening.counts.dropped.slow_head.one();
                 self.say_go_away();
-                Err(error)
+                Some(Err(error))
+            }
+            Some(wait @ (Wait::Rest | Wait::Leave)) if self.is_taking() => {
+                let more = if wait == Wait::Rest {
+                    self.idle
+                } else {
+                    SETTLE
+                };
+                self.client.watch.until(clock::now() + more);
+                None
             }
             Some(Wait::Rest | Wait::Leave) => {
                 self.say_farewell();
-                Ok(())
+                Some(Ok(()))
             }
-            Some(Wait::Answers) | None => Err(error),
+            Some(Wait::Answers) | None => Some(Err(error)),
+        }
+    }
+
+    /// Whether the client is still taking what was sent: the system holds megabytes of it, which a close would
+    /// throw away when the client says another word. It may go on as long as it takes some of it within the time
+    /// for a slow reader.
+    fn is_taking(&mut self) -> bool {
+        let Some(info) = self.socket.tcp_info() else {
+            return false;
+        };
+        if info.tcpi_unacked == 0 && info.tcpi_notsent_bytes == 0 {
+            return false;
+        }
+        let now = clock::now();
+        match self.taken {
+            Some((taken, since)) if taken == info.tcpi_bytes_acked => {
+                now.saturating_duration_since(since) < self.client.write_bounds().gap
+            }
+            Some(_) | None => {
+                self.taken = Some((info.tcpi_bytes_acked, now));
+                true
+            }
         }
     }
 

@@ -386,10 +386,14 @@ impl Conn {
         let read = Pin::new(&mut self.io).poll_read(cx, buf);
         self.tls_may_hold_bytes = read.is_ready();
         match read {
-            Poll::Pending => match ready!(self.poll_watch(cx)) {
-                Err(error) => Poll::Ready(self.waited_too_long(error)),
-                Ok(()) => Poll::Pending,
-            },
+            Poll::Pending => {
+                while let Err(error) = ready!(self.poll_watch(cx)) {
+                    if let Some(end) = self.waited_too_long(error) {
+                        return Poll::Ready(end);
+                    }
+                }
+                Poll::Pending
+            }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Ready(Ok(())) => {
                 self.client.watch.moved();
