@@ -38,11 +38,22 @@ pub(crate) struct Client {
     slow_body: AtomicBool,
     /// Requests that came to be.
     admitted: AtomicU64,
+    /// Requests under way, on a connection of HTTP/2.
+    serving: AtomicU64,
     /// The answer cannot say that it was cut, so the connection must.
     reset: AtomicBool,
     /// A 101 was sent: bytes pass unjudged from here on.
     tunnel: AtomicBool,
     _held: Held,
+}
+
+/// A request under way on a connection of HTTP/2.
+pub(crate) struct Serves(Arc<Client>);
+
+impl Drop for Serves {
+    fn drop(&mut self) {
+        self.0.serving.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What a connection holds for as long as its socket is open, lingering included.
@@ -75,6 +86,7 @@ impl Client {
             broken_body: AtomicBool::new(false),
             slow_body: AtomicBool::new(false),
             admitted: AtomicU64::new(0),
+            serving: AtomicU64::new(0),
             reset: AtomicBool::new(false),
             tunnel: AtomicBool::new(false),
             _held: held,
@@ -148,6 +160,17 @@ impl Client {
     /// A request has been admitted.
     pub(crate) fn admit(&self) {
         self.admitted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request is under way until this is dropped.
+    pub(crate) fn serves(self: &Arc<Self>) -> Serves {
+        self.serving.fetch_add(1, Ordering::Relaxed);
+        Serves(Arc::clone(self))
+    }
+
+    /// Whether a request is under way.
+    pub(crate) fn is_served(&self) -> bool {
+        self.serving.load(Ordering::Relaxed) > 0
     }
 
     /// Requests that have been admitted.

@@ -13,6 +13,7 @@ use pingora_core::protocols::http::v2::server::H2Options;
 use pingora_core::server::ShutdownWatch;
 use pingora_proxy::HttpProxy;
 
+use crate::client::Client;
 use crate::proxy::Door;
 use crate::stream::Conn;
 
@@ -29,6 +30,7 @@ const SMALL_FRAMES: usize = 65_535 / 5 * (256 - 5);
 /// One connection's bounds before the proxy of its worker.
 struct Http2 {
     proxy: Arc<HttpProxy<Door>>,
+    client: Arc<Client>,
     listener: Arc<Listener>,
 }
 
@@ -46,6 +48,7 @@ pub(crate) async fn serve(
     conn.open();
     let http2 = Http2 {
         proxy: Arc::clone(proxy),
+        client: Arc::clone(conn.client()),
         listener,
     };
     Arc::new(http2).process_new(conn, drain).await;
@@ -58,6 +61,7 @@ impl HttpServerApp for Http2 {
         session: ServerSession,
         drain: &ShutdownWatch,
     ) -> Option<ReusedHttpStream> {
+        let _under_way = self.client.serves();
         self.proxy.process_new_http(session, drain).await
     }
 

@@ -78,7 +78,9 @@ impl Unshaken {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (Arc::clone(pool), Arc::clone(node));
         let said = all.entry(key).or_default();
-        if said.len() < MAX_REASONS && said.insert(why.to_owned()) {
+        // How long a certificate has been over is another number each time.
+        let reason = why.chars().filter(|one| !one.is_ascii_digit()).collect();
+        if said.len() < MAX_REASONS && said.insert(reason) {
             tracing::warn!(
                 pool = &**pool,
                 node = &**node,

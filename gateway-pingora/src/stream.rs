@@ -147,6 +147,11 @@ impl Conn {
         }
     }
 
+    /// Whose it is.
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
     /// Whether HTTP/2 was agreed on in the handshake.
     pub(crate) fn is_http2(&self) -> bool {
         matches!(self.selected_alpn_proto(), Some(ALPN::H2))

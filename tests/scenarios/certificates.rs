@@ -269,7 +269,10 @@ fn who_offers_http2_at_first_and_then_nothing_is_not_served_where_http2_alone_is
 
     let outcome = "outcome=\"nothing_in_common\"";
     let counted = format!("gateway_handshakes_total{{listener=\"edge\",{outcome}}}");
-    assert_eq!(scrape(&door).of(&counted), Some(1.0));
+    // Its end is seen before it is counted.
+    wait::until("the count", wait::SOON, || {
+        scrape(&door).of(&counted) == Some(1.0)
+    });
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Stage {
         metrics.number(&sample) as u64
     }
 
-    fn has_dropped(&self, reason: &str, many: u64) {
+    pub(crate) fn has_dropped(&self, reason: &str, many: u64) {
         wait::until("the count", wait::SOON, || self.dropped(reason) == many);
     }
 

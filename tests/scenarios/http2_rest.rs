@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use gateway_tests::frames::{DATA, END_STREAM, Frames, GOAWAY, WINDOW_UPDATE};
+use gateway_tests::frames::{DATA, END_STREAM, Frames, GOAWAY, SETTINGS, WINDOW_UPDATE};
 use gateway_tests::node::{Cluster, Reply, Way};
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
@@ -55,6 +55,32 @@ fn what_is_still_being_taken_is_not_cut_by_the_idle_time() {
     let last = client.hears_one(|one| one.kind == GOAWAY).unwrap();
     assert_eq!(last.payload, [0, 0, 0, 179, 0, 0, 0, 0]);
     assert!(client.ends_within(wait::SOON));
+}
+
+/// RFC 9113 §6.9.2: a window may be taken back, when the engine has an answer and its request is over.
+#[test]
+fn who_takes_the_window_back_is_given_up_on_in_time() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::Says(Reply::new(200).body(vec![b'x'; 60_000])));
+    let stage = stage(&cluster, "write_gap = \"2s\"");
+    let mut client = Frames::over(narrow(stage.door.addr()), &stage.trust, "door.test");
+    client.begins_with(&[(INITIAL_WINDOW, 0x7fff_ffff)]).sends(
+        WINDOW_UPDATE,
+        0,
+        0,
+        &0x3fff_ffff_u32.to_be_bytes(),
+    );
+    for number in 0..90 {
+        client.asks(2 * number + 1, "GET", "/x", true);
+    }
+    wait::until("all of the requests over", wait::SOON, || {
+        cluster.requests() >= 90 && stage.door.node("a")["in_flight"] == 0
+    });
+
+    client.sends(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 0]);
+
+    assert_eq!(client.is_told_to_go(), Some(0xb));
+    stage.has_dropped("slow_reader", 1);
 }
 
 /// What the system holds of an answer is the client's, too: it is on its way, and its end was sent.

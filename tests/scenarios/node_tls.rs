@@ -106,6 +106,7 @@ fn why_no_handshake_comes_about_is_said_once() {
     for (shown, why) in [
         (authority.signs(&["b"]), "not valid for name"),
         (stranger.signs(&["a"]), "invalid peer certificate"),
+        (authority.signs_for(&["a"], 2000..2001), "expired"),
     ] {
         let node = Cluster::showing(&[("a", &shown)]);
         let door = Door::configured(&text(node["a"].addr(), &tls));

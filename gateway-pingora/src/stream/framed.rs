@@ -54,7 +54,8 @@ impl Conn {
         let until = |limit| watch.until(clock::now() + limit);
         match wait {
             Wait::Owed => until(self.client.listening.settings().head.timeout),
-            Wait::Answers => watch.clear(),
+            // Each request has times of its own; what is left of answers when they are over has this one.
+            Wait::Answers => until(self.client.write_bounds().gap),
             Wait::Rest => until(self.idle),
             Wait::Leave => until(SETTLE),
         }
@@ -97,8 +98,27 @@ impl Conn {
                 self.say_farewell();
                 Some(Ok(()))
             }
-            Some(Wait::Answers) | None => Some(Err(error)),
+            Some(Wait::Answers) if self.client.is_served() || self.has_taken_more() => {
+                let gap = self.client.write_bounds().gap;
+                self.client.watch.until(clock::now() + gap);
+                None
+            }
+            Some(Wait::Answers) => {
+                self.client.listening.counts.dropped.slow_reader.one();
+                self.say_go_away();
+                Some(Err(error))
+            }
+            None => Some(Err(error)),
         }
+    }
+
+    /// Whether the client has taken more than when that was last asked: the engine may hold the end of an answer
+    /// whose request is over, for a client that has closed its window again.
+    fn has_taken_more(&mut self) -> bool {
+        let acked = self.socket.tcp_info().map(|info| info.tcpi_bytes_acked);
+        let before = self.taken.map(|(taken, _)| taken);
+        self.taken = acked.map(|acked| (acked, clock::now()));
+        acked.is_some() && acked != before
     }
 
     /// Whether the client is still taking what was sent: the system holds megabytes of it, which a close would
