@@ -11,7 +11,7 @@ use gateway_tests::wait;
 use nix::sys::signal::Signal;
 use socket2::{Domain, Socket, Type};
 
-use crate::http2_bounds::{INITIAL_WINDOW, stage};
+use crate::http2_bounds::{INITIAL_WINDOW, Stage, stage};
 
 /// A connection over which little is under way.
 fn narrow(addr: SocketAddr) -> TcpStream {
@@ -21,13 +21,8 @@ fn narrow(addr: SocketAddr) -> TcpStream {
     socket.into()
 }
 
-/// GATEWAY §8: a reader may be slow; who reads is not idle, though nothing is asked any more.
-#[test]
-fn what_is_still_being_taken_is_not_cut_by_the_idle_time() {
-    const ANSWERS: u32 = 90;
-    let cluster = Cluster::of(&["a"]);
-    cluster.always(&Way::Says(Reply::new(200).body(vec![b'x'; 120_000])));
-    let stage = stage(&cluster, "idle = \"300ms\"");
+/// A client with all the room that there can be in HTTP/2, and little in TCP.
+fn wide(stage: &Stage) -> Frames {
     let mut client = Frames::over(narrow(stage.door.addr()), &stage.trust, "door.test");
     client.begins_with(&[(INITIAL_WINDOW, 0x7fff_ffff)]).sends(
         WINDOW_UPDATE,
@@ -35,6 +30,17 @@ fn what_is_still_being_taken_is_not_cut_by_the_idle_time() {
         0,
         &0x3fff_ffff_u32.to_be_bytes(),
     );
+    client
+}
+
+/// GATEWAY §8: a reader may be slow; who reads is not idle, though nothing is asked any more.
+#[test]
+fn what_is_still_being_taken_is_not_cut_by_the_idle_time() {
+    const ANSWERS: u32 = 90;
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::Says(Reply::new(200).body(vec![b'x'; 120_000])));
+    let stage = stage(&cluster, "idle = \"300ms\"");
+    let mut client = wide(&stage);
     for number in 0..ANSWERS {
         client.asks(2 * number + 1, "GET", "/x", true);
     }
@@ -63,13 +69,7 @@ fn who_takes_the_window_back_is_given_up_on_in_time() {
     let cluster = Cluster::of(&["a"]);
     cluster.always(&Way::Says(Reply::new(200).body(vec![b'x'; 60_000])));
     let stage = stage(&cluster, "write_gap = \"2s\"");
-    let mut client = Frames::over(narrow(stage.door.addr()), &stage.trust, "door.test");
-    client.begins_with(&[(INITIAL_WINDOW, 0x7fff_ffff)]).sends(
-        WINDOW_UPDATE,
-        0,
-        0,
-        &0x3fff_ffff_u32.to_be_bytes(),
-    );
+    let mut client = wide(&stage);
     for number in 0..90 {
         client.asks(2 * number + 1, "GET", "/x", true);
     }
@@ -90,11 +90,8 @@ fn what_is_still_being_taken_when_the_gateway_leaves_is_taken_whole() {
     let cluster = Cluster::of(&["a"]);
     cluster.always(&Way::Says(Reply::new(200).body(vec![b'x'; LENGTH])));
     let stage = stage(&cluster, "");
-    let mut client = Frames::over(narrow(stage.door.addr()), &stage.trust, "door.test");
-    client
-        .begins_with(&[(INITIAL_WINDOW, 0x7fff_ffff)])
-        .sends(WINDOW_UPDATE, 0, 0, &0x3fff_ffff_u32.to_be_bytes())
-        .asks(1, "GET", "/x", true);
+    let mut client = wide(&stage);
+    client.asks(1, "GET", "/x", true);
 
     let mut bytes = 0;
     while bytes < LENGTH {
