@@ -14,6 +14,7 @@ use gateway_tests::gateway::Door;
 use gateway_tests::http2_node::Http2Node;
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Reply, Way};
+use gateway_tests::wait;
 
 const ENOUGH: &str = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 6\r\n\r\nenough";
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -155,4 +156,43 @@ fn an_expectation_that_a_node_does_not_meet_is_told_by_the_node() {
     let seen = cluster["a"].seen();
     let expected: Vec<_> = seen.iter().map(|one| one.head.first("expect")).collect();
     assert_eq!(expected, [None, Some("foo")]);
+}
+
+/// A body in as many chunks, each of which is handed on by itself.
+fn in_pieces(pieces: usize) -> Request {
+    const PIECE: usize = 1000;
+    Request::post("/x", "x".repeat(pieces * PIECE)).in_chunks_of(PIECE)
+}
+
+/// Pieces of a body that come together fill what lies between the two sides, and at some numbers just so
+/// when the body ends.
+#[test]
+fn a_node_that_says_nothing_is_given_up_on_in_however_many_pieces_the_request_came() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::HangsBeforeHead);
+    let door = Door::configured(&edge(cluster["a"].addr(), ""));
+    let mut waiting: Vec<_> = (0..9).map(|_| door.connect()).collect();
+    for (client, pieces) in waiting.iter_mut().zip(1..) {
+        client.sends(&in_pieces(pieces));
+    }
+    for (client, pieces) in waiting.iter_mut().zip(1..) {
+        assert_eq!(client.hears().status, 504, "{pieces} pieces");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_gives_its_node_back_in_however_many_pieces_its_request_came() {
+    let cluster = Cluster::of(&["a"]);
+    cluster.always(&Way::HangsBeforeHead);
+    let text = edge(cluster["a"].addr(), "").replace("500ms", "10m");
+    let door = Door::configured(&text);
+    for pieces in 1..=9 {
+        let mut client = door.connect();
+        client.sends(&in_pieces(pieces));
+        let is_there = || cluster["a"].in_flight() == 1;
+        wait::until("the request at the node", wait::SOON, is_there);
+        drop(client);
+        let is_back = || cluster["a"].in_flight() == 0;
+        wait::until(&format!("{pieces} pieces given up"), wait::SOON, is_back);
+    }
 }

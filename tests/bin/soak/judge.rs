@@ -1,5 +1,6 @@
 //! Decides whether a request that was not served needed to fail.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use crate::troubles::Trouble;
@@ -42,6 +43,18 @@ pub(crate) enum Saw {
     NotTaken(String),
     /// An answer with other bytes than asked for.
     Differs(String),
+    /// Nothing, for longer than anything may take, and no end either.
+    Silence,
+}
+
+impl Saw {
+    /// What it is when nothing could be read.
+    pub(crate) fn failing(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Saw::Silence,
+            _ => Saw::Closed(error.to_string()),
+        }
+    }
 }
 
 /// What is made of it.
@@ -85,7 +98,7 @@ fn explained(
     let moved = || because(one.is_late, "connected to a listener that had moved");
     let drained = || because(cut(), "cut at the drain deadline");
     match &one.saw {
-        Saw::Served | Saw::Differs(_) => None,
+        Saw::Served | Saw::Differs(_) | Saw::Silence => None,
         Saw::NotTaken(_) => ended().or_else(moved),
         Saw::Closed(_) => ended().or_else(moved).or_else(drained),
         Saw::Cut(_) => node(meanwhile, |_, trouble| trouble.explains_cut()).or_else(drained),

@@ -29,6 +29,7 @@ mod report;
 mod running;
 mod scene;
 mod shape;
+mod sockets;
 mod troubles;
 mod vitals;
 mod weather;

@@ -7,6 +7,7 @@ use gateway_tests::wait;
 use crate::house::House;
 use crate::ledger::Ledger;
 use crate::shape::DRAIN;
+use crate::sockets;
 use crate::vitals::{Held, Vitals};
 
 /// Until everything that drains has ended, and every kept connection to a node is closed.
@@ -33,6 +34,10 @@ pub(crate) fn compare(before: Vitals, house: &House, ledger: &Ledger) {
     let held = left.or_else(|| Held::by(&house.gateway));
     let held = held.map_or("it does not say".to_owned(), |held| held.to_string());
     ledger.measures(format!("at rest, by its own word: {held}"), left.is_some());
+    if left.is_none() {
+        let open = sockets::connections(house.gateway.door.pid());
+        ledger.measures(format!("not at rest: {}", open.join("; ")), false);
+    }
     let after = now();
     let ratio = after.resident as f64 / before.resident.max(1) as f64;
     let what = format!("at rest: {before} after warm-up, {after} at the end");

@@ -174,7 +174,7 @@ impl Ask {
         match heard {
             Ok(Some(answer)) => self.saw(&answer, &scene.expected),
             Ok(None) => Saw::Closed("the end of the connection".to_owned()),
-            Err(error) => Saw::Closed(error.to_string()),
+            Err(error) => Saw::failing(&error),
         }
     }
 

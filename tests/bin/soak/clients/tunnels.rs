@@ -52,7 +52,7 @@ pub(super) fn frame(
     let echoed = opened.and_then(|()| {
         line.conversation.says(FRAME);
         let heard = line.conversation.listens_for_bytes(FRAME.len());
-        heard.map_err(|error| Saw::Closed(error.to_string()))
+        heard.map_err(|error| Saw::failing(&error))
     });
     let saw = match echoed {
         Ok(bytes) if bytes == FRAME => Saw::Served,
@@ -82,6 +82,6 @@ fn open(line: &mut Line) -> Result<(), Saw> {
         Ok(Some(answer)) if answer.status == 101 => Ok(()),
         Ok(Some(answer)) => Err(Saw::Status(answer.status, answer.sentence())),
         Ok(None) => Err(Saw::Closed("the end of the connection".to_owned())),
-        Err(error) => Err(Saw::Closed(error.to_string())),
+        Err(error) => Err(Saw::failing(&error)),
     }
 }
