@@ -46,10 +46,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result {
             .map(|name| one(&all, name))
             .collect::<Result<_>>()?,
     };
+    let width = chosen.iter().map(|patch| patch.name.len()).max();
+    let width = width.unwrap_or_default();
     let mut idle = Vec::new();
     for patch in chosen {
         let news = without(root, patch)?;
-        println!("{:<34}{}", patch.name, news.words());
+        println!("{:<width$}  {}", patch.name, news.words());
         if matches!(news, News::Idle(_)) {
             idle.push(patch.name.as_str());
         }

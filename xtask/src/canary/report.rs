@@ -173,8 +173,11 @@ impl fmt::Display for Report {
             writeln!(f, "  {name} {version}, pinned {}", self.laid.pinned)?;
         }
         writeln!(f)?;
+        let patches = self.laid.verdicts.iter().map(|(name, _)| name.len());
+        let steps = self.steps.iter().map(|step| step.name.len());
+        let width = patches.chain(steps).max().unwrap_or_default();
         for (name, verdict) in &self.laid.verdicts {
-            writeln!(f, "{name:<34}{}", verdict.word())?;
+            writeln!(f, "{name:<width$}  {}", verdict.word())?;
             if let Verdict::Conflicts(said) = verdict {
                 said.lines()
                     .try_for_each(|line| writeln!(f, "    {line}"))?;
@@ -184,7 +187,7 @@ impl fmt::Display for Report {
             }
         }
         for step in &self.steps {
-            writeln!(f, "{:<34}{}", step.name, step.word())?;
+            writeln!(f, "{:<width$}  {}", step.name, step.word())?;
             let mut said = step.said.iter();
             said.try_for_each(|line| writeln!(f, "    {line}"))?;
         }
@@ -201,9 +204,12 @@ mod tests {
         let laid = Laid {
             versions: [("pingora-core".to_owned(), "0.9.2".to_owned())].into(),
             pinned: "0.9.1".to_owned(),
-            verdicts: vec![("0001-one.patch".to_owned(), verdict)],
+            verdicts: vec![(
+                "0001-one-with-a-name-that-goes-on.patch".to_owned(),
+                verdict,
+            )],
         };
-        let records = "\n## 0001-one\n- **Without it**: rain.\n- **Goes when**: sun.\n";
+        let records = "\n## 0001-one-with-a-name-that-goes-on\n- **Without it**: rain.\n- **Goes when**: sun.\n";
         let mut report = Report::new("here".to_owned(), laid, record::read(records));
         report.steps.extend(step.map(|(name, passed)| Step {
             name,
@@ -249,7 +255,7 @@ mod tests {
             "here: patch conflicts",
             "write anew for this Pingora",
             "pingora-core 0.9.2, pinned 0.9.1",
-            "conflicts\n    error: patch failed: x:1\n    Without it: rain.",
+            ".patch  conflicts\n    error: patch failed: x:1\n    Without it: rain.",
             "FAILED\n    error: no such method",
         ] {
             assert!(text.contains(said), "{text}");
