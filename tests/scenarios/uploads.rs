@@ -8,7 +8,7 @@ use std::time::Duration;
 use gateway_tests::certs::Authority;
 use gateway_tests::clock;
 use gateway_tests::frames::{
-    DATA, END_HEADERS, END_STREAM, Frame, Frames, HEADERS, RST_STREAM, fields,
+    DATA, END_HEADERS, END_STREAM, Frame, Frames, HEADERS, RST_STREAM, fields, frame,
 };
 use gateway_tests::gateway::Door;
 use gateway_tests::http2_node::Http2Node;
@@ -17,6 +17,9 @@ use gateway_tests::node::{Cluster, Reply, Way};
 use gateway_tests::wait;
 
 const ENOUGH: &str = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 6\r\n\r\nenough";
+/// For a listener that speaks HTTP/2 as well.
+const TLS: &str = "tls = \"t\"\nalpn = [\"h2\", \"http/1.1\"]\n\
+                   [tls.t]\nchain = \"t.pem\"\nkey = \"t.key\"\n";
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// A node that has enough when it has read a head, and reads no byte of the body; then it closes, or stays.
@@ -100,9 +103,7 @@ fn in_http2_such_an_answer_ends_its_stream_without_an_error_and_the_connection_g
         (has_enough(true), ""),
         (http2.addr(), "http2 = true\n"),
     ] {
-        let tls = "tls = \"t\"\nalpn = [\"h2\", \"http/1.1\"]\n\
-                   [tls.t]\nchain = \"t.pem\"\nkey = \"t.key\"\n";
-        let text = edge(node, tls) + pool;
+        let text = edge(node, TLS) + pool;
         let door = Door::configured_over_tls(&text, &authority, &identity);
         let mut client = Frames::open(door.addr(), &authority.trust(), "door.test");
         client.begins_with(&[]);
@@ -177,6 +178,27 @@ fn a_node_that_says_nothing_is_given_up_on_in_however_many_pieces_the_request_ca
     }
     for (client, pieces) in waiting.iter_mut().zip(1..) {
         assert_eq!(client.hears().status, 504, "{pieces} pieces");
+    }
+}
+
+#[test]
+fn in_http2_a_node_that_says_nothing_is_given_up_on_in_however_many_pieces_the_request_came() {
+    let (authority, cluster) = (Authority::new(), Cluster::of(&["a"]));
+    cluster.always(&Way::HangsBeforeHead);
+    let identity = authority.signs(&["door.test"]);
+    let text = edge(cluster["a"].addr(), TLS);
+    let door = Door::configured_over_tls(&text, &authority, &identity);
+    let mut client = Frames::open(door.addr(), &authority.trust(), "door.test");
+    client.begins_with(&[]);
+    for pieces in 1..=9_u32 {
+        let stream = 2 * pieces - 1;
+        let mut body = Vec::new();
+        for left in (0..pieces).rev() {
+            let flags = if left == 0 { END_STREAM } else { 0 };
+            body.extend(frame(DATA, flags, stream, &[b'x'; 1000]));
+        }
+        client.asks(stream, "POST", "/x", false).says(&body);
+        assert_eq!(client.status(stream), Some(504), "{pieces} pieces");
     }
 }
 
