@@ -14,7 +14,7 @@ use gateway_core::node::{LiveNode, Slot};
 use gateway_core::retry::Tries;
 use gateway_core::tally::Outcome;
 use gateway_core::tried::Hints;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Version};
 use pingora_core::{Error, ErrorType};
 
 use crate::body_memory::Held;
@@ -59,6 +59,8 @@ pub(crate) struct Ctx {
     pub(crate) has_no_content: bool,
     /// Why no node's answer is given.
     pub(crate) failure: Option<Failure>,
+    /// Whether the last step has run. Whoever is dropped before it was cut.
+    pub(crate) is_over: bool,
 }
 
 /// A request that is being served.
@@ -69,6 +71,8 @@ pub(crate) struct Admitted {
     pub(crate) watch: Arc<Watch>,
     /// The site, pinned for the request's life.
     pub(crate) site: Arc<ServedSite>,
+    /// The version of HTTP that it is asked in.
+    pub(crate) version: Version,
     /// Whether the site has the name asked for.
     pub(crate) is_named: bool,
     /// Where the request comes from.
@@ -182,6 +186,7 @@ impl Ctx {
             encoder: None,
             has_no_content: false,
             failure: None,
+            is_over: false,
         }
     }
 
@@ -233,6 +238,19 @@ impl Attempt {
         Asked {
             node: Arc::clone(node.name()),
             addr: Arc::clone(node.addr()),
+        }
+    }
+}
+
+impl Drop for Ctx {
+    /// A request that is dropped before its last step is cut with its connection, which is dropped after
+    /// it. In HTTP/1 that must be seen (RFC 9112 §8); in HTTP/2 its stream has no end. A tunnel just ends.
+    fn drop(&mut self) {
+        let Some(admitted) = self.admitted.as_ref().filter(|_| !self.is_over) else {
+            return;
+        };
+        if admitted.version != Version::HTTP_2 && !admitted.client.is_tunnel() {
+            admitted.client.reset();
         }
     }
 }

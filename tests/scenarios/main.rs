@@ -23,6 +23,7 @@ mod cuts;
 mod delivery;
 mod descriptors;
 mod disks;
+mod drained;
 mod ending;
 mod endpoints;
 mod faults;

@@ -50,6 +50,7 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
     ctx.admitted = Some(Admitted {
         origin: Origin::of(&listener, peer, &request.headers),
         id: id(site, &request.headers).unwrap_or_else(|| shared.ids.make()),
+        version: request.version,
         is_named: by != FoundBy::Default,
         generation: shared.generation.load(Ordering::Relaxed),
         _in_flight: site.counts.begin(),

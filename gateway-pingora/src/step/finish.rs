@@ -16,6 +16,7 @@ use crate::serving::Shared;
 
 /// Ends the request.
 pub(crate) fn run(shared: &Shared, session: &Session, ctx: &mut Ctx) {
+    ctx.is_over = true;
     drop(ctx.attempt.take());
     let Some(admitted) = &ctx.admitted else {
         return;
