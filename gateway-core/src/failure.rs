@@ -107,7 +107,7 @@ pub enum Failure {
     /// The client went away; there is nobody to answer.
     #[error("the client went away before it had its answer")]
     ClientGone,
-    /// The gateway goes down and takes no further request.
+    /// The gateway goes down and takes no further request; or the end of a drain cut this one.
     #[error("this gateway is shutting down")]
     Draining,
     /// There are more header fields, in bytes or by number, than the listener takes.

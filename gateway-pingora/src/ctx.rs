@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -14,7 +15,9 @@ use gateway_core::node::{LiveNode, Slot};
 use gateway_core::retry::Tries;
 use gateway_core::tally::Outcome;
 use gateway_core::tried::Hints;
-use http::{HeaderMap, HeaderValue, Version};
+use http::uri::{Authority, PathAndQuery};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, Version};
+use pingora_core::protocols::tls::SslDigest;
 use pingora_core::{Error, ErrorType};
 
 use crate::body_memory::Held;
@@ -29,6 +32,7 @@ use crate::metrics::Metrics;
 use crate::origin::Origin;
 use crate::pools::LivePool;
 use crate::replay::Replay;
+use crate::serving::Shared;
 use crate::site::ServedSite;
 
 /// What one request carries.
@@ -71,8 +75,12 @@ pub(crate) struct Admitted {
     pub(crate) watch: Arc<Watch>,
     /// The site, pinned for the request's life.
     pub(crate) site: Arc<ServedSite>,
-    /// The version of HTTP that it is asked in.
-    pub(crate) version: Version,
+    /// What is asked, for a line about a request that is cut.
+    pub(crate) head: Head,
+    /// How far it has got.
+    pub(crate) passed: Passed,
+    /// Where its end is counted and written.
+    pub(crate) shared: Arc<Shared>,
     /// Whether the site has the name asked for.
     pub(crate) is_named: bool,
     /// Where the request comes from.
@@ -85,6 +93,58 @@ pub(crate) struct Admitted {
     pub(crate) _in_flight: InFlight,
     /// Counts it where its listener bounds what is in flight; left by `screen`.
     pub(crate) counted: Option<Counted>,
+}
+
+/// What a line says of a request. Shares the bytes of its head, and copies none.
+pub(crate) struct Head {
+    /// The method.
+    pub(crate) method: Method,
+    /// The target.
+    pub(crate) uri: Uri,
+    /// Whom it is for, where the target does not say.
+    pub(crate) host: Option<HeaderValue>,
+    /// The version of HTTP.
+    pub(crate) version: Version,
+    /// What the handshake came to.
+    pub(crate) tls: Option<Arc<SslDigest>>,
+}
+
+impl Head {
+    /// Whom the request is for, as the client wrote it; empty where it does not say.
+    pub(crate) fn authority(&self) -> &str {
+        let host = || self.host.as_ref().and_then(|host| host.to_str().ok());
+        let named = self.uri.authority().map(Authority::as_str);
+        named.or_else(host).unwrap_or_default()
+    }
+
+    /// The target, as the client wrote it.
+    pub(crate) fn target(&self) -> &[u8] {
+        let target = self.uri.path_and_query().map(PathAndQuery::as_str);
+        target.unwrap_or_default().as_bytes()
+    }
+}
+
+/// How far a request has got: its session is gone when it is cut.
+#[derive(Debug, Default)]
+pub(crate) struct Passed {
+    /// The status of the answer; 0 before there is one.
+    pub(crate) status: AtomicU16,
+    /// Bytes taken of its body.
+    pub(crate) bytes_in: AtomicU64,
+    /// Bytes passed on of the answer's body.
+    pub(crate) bytes_out: AtomicU64,
+}
+
+impl Passed {
+    /// The head of its answer is sent.
+    pub(crate) fn answers(&self, status: StatusCode) {
+        self.status.store(status.as_u16(), Ordering::Relaxed);
+    }
+
+    /// So much of the answer's body is sent.
+    pub(crate) fn sends(&self, bytes: usize) {
+        self.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
 }
 
 /// A request that a route takes.
@@ -238,19 +298,6 @@ impl Attempt {
         Asked {
             node: Arc::clone(node.name()),
             addr: Arc::clone(node.addr()),
-        }
-    }
-}
-
-impl Drop for Ctx {
-    /// A request that is dropped before its last step is cut with its connection, which is dropped after
-    /// it. In HTTP/1 that must be seen (RFC 9112 §8); in HTTP/2 its stream has no end. A tunnel just ends.
-    fn drop(&mut self) {
-        let Some(admitted) = self.admitted.as_ref().filter(|_| !self.is_over) else {
-            return;
-        };
-        if admitted.version != Version::HTTP_2 && !admitted.client.is_tunnel() {
-            admitted.client.reset();
         }
     }
 }

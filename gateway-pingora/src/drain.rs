@@ -69,6 +69,11 @@ impl Drain {
         *self.told.borrow()
     }
 
+    /// Whether what is still going on is cut.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.leave().is_some_and(|leave| leave.ends <= now)
+    }
+
     /// By when, if they are to end.
     pub(crate) fn leave(&self) -> Option<Leave> {
         *self.leave.lock().unwrap_or_else(PoisonError::into_inner)

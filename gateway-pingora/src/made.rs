@@ -126,6 +126,7 @@ impl Made {
         let body = std::mem::take(&mut self.body);
         self.begin(session, admitted, ends).await?;
         if !ends {
+            admitted.passed.sends(body.len());
             session.write_response_body(Some(body), true).await?;
         }
         Ok(())
@@ -148,6 +149,7 @@ impl Made {
             session.set_total_drain_timeout(Some(DRAIN));
         }
         admitted.dress(&mut self.fields);
+        admitted.passed.answers(self.status);
         let head = answer_head(self.status, self.fields);
         session.write_response_header(Box::new(head), ends).await
     }

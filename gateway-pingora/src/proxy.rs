@@ -197,7 +197,7 @@ impl ProxyHttp for Door {
     }
 
     async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut Ctx) {
-        step::finish::run(&self.shared, session, ctx);
+        step::finish::run(session, ctx);
     }
 
     /// Every failure stands in the access log, once.

@@ -7,7 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread;
 
 use gateway_tests::certs::{Authority, Trust};
+use gateway_tests::frames::Frames;
 use gateway_tests::gateway::{Door, Plan};
+use gateway_tests::log::Entry;
 use gateway_tests::wait;
 use nix::sys::signal::Signal;
 
@@ -74,7 +76,9 @@ fn text(node: SocketAddr, leaving: bool) -> String {
         )
     };
     let leaving = match leaving {
-        true => listener("clear", "") + &listener("safe", "tls = \"t\""),
+        true => {
+            listener("clear", "") + &listener("safe", "tls = \"t\"\nalpn = [\"h2\", \"http/1.1\"]")
+        }
         false => String::new(),
     };
     format!(
@@ -133,8 +137,14 @@ fn ends_by(leaves: impl FnOnce(&Door, SocketAddr)) {
         let asks = "GET /whole HTTP/1.1\r\nHost: door.test\r\n\r\n";
         idle.push((is_safe, half(connects(&door, &trust, is_safe), asks)));
     }
+    let mut http2 = Frames::open(door.seen_as("safe").addr(), &trust, "door.test");
+    http2.begins_with(&[]).asks(1, "GET", "/chunked", true);
+    assert_eq!(http2.status(1), Some(200));
 
     leaves(&door, node);
+
+    assert!(http2.ends_within(wait::SOON), "HTTP/2");
+    is_said_once(&door, "safe", ("HTTP/2", "/chunked"));
 
     for (is_safe, client) in idle {
         let end = end(client);
@@ -149,6 +159,27 @@ fn ends_by(leaves: impl FnOnce(&Door, SocketAddr)) {
         .map(|(safe, asks, client)| (safe, asks, end(client)));
     let whole: Vec<_> = ends.filter(|(safe, _, end)| !is_cut(*safe, *end)).collect();
     assert!(whole.is_empty(), "taken for whole: {whole:#?}");
+    for (asks, _) in HALVES {
+        for listener in ["clear", "safe"] {
+            let mut words = asks.split_whitespace().skip(1);
+            let (path, protocol) = (words.next().unwrap(), words.next().unwrap());
+            is_said_once(&door, listener, (protocol, path));
+        }
+    }
+}
+
+/// A request that was cut has one line, which says by whom.
+fn is_said_once(door: &Door, listener: &str, asked: (&str, &str)) {
+    let is_it = |line: &Entry| {
+        (&*line.text("protocol"), &*line.text("path")) == asked && line.text("listener") == listener
+    };
+    let line = door.access_line(is_it);
+    assert_eq!(line.text("reason"), "draining", "{listener} {asked:?}");
+    assert_eq!(line.text("code"), "overloaded", "{listener} {asked:?}");
+    assert_eq!(*line.field("status"), 200, "{listener} {asked:?}");
+    assert_eq!(*line.field("bytes_out"), 4, "{listener} {asked:?}");
+    let lines = door.access().entries().into_iter().filter(is_it).count();
+    assert_eq!(lines, 1, "{listener} {asked:?}");
 }
 
 /// Whether an end is no end of an answer, however that was framed (RFC 9112 §8).

@@ -10,6 +10,7 @@ use gateway_tests::frames::Frames;
 use gateway_tests::gateway::Door;
 use gateway_tests::hello::Hello;
 use gateway_tests::http2::Http2;
+use gateway_tests::log::Entry;
 use gateway_tests::message::Request;
 use gateway_tests::node::{Cluster, Way};
 use gateway_tests::wait;
@@ -215,6 +216,12 @@ fn an_answer_without_an_end_is_cut_when_the_time_to_drain_is_over_and_a_tunnel_i
 
     assert!(old.is_closed_within(wait::SOON), "HTTP/1.1");
     assert!(http2.ends_within(wait::SOON), "HTTP/2");
+    for protocol in ["HTTP/1.1", "HTTP/2"] {
+        // Not the client went away.
+        let cut =
+            |line: &Entry| line.text("protocol") == protocol && line.text("reason") == "draining";
+        assert_eq!(*door.access_line(cut).field("status"), 200);
+    }
     assert!(tunnel.is_silent_for(Duration::from_millis(300)), "cut");
     tunnel.says("still here");
     assert_eq!(tunnel.hears_bytes(10), b"still here");

@@ -5,12 +5,13 @@ use std::sync::atomic::Ordering;
 
 use gateway_config::FoundBy;
 use gateway_config::canonical::split_port;
+use http::header::HOST;
 use http::{HeaderMap, HeaderValue};
 use pingora_core::{Error, ErrorType, Result};
 use pingora_proxy::Session;
 
 use crate::client::Client;
-use crate::ctx::{Admitted, Ctx};
+use crate::ctx::{Admitted, Ctx, Head, Passed};
 use crate::fields::authority;
 use crate::ids::{self, REQUEST_ID};
 use crate::origin::Origin;
@@ -22,7 +23,7 @@ use crate::waiting::Waiting;
 ///
 /// # Errors
 /// A session that did not come through our stream: a fault of ours.
-pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Result<()> {
+pub(crate) fn run(shared: &Arc<Shared>, session: &mut Session, ctx: &mut Ctx) -> Result<()> {
     let client = client(session)
         .ok_or_else(|| Error::explain(ErrorType::InternalError, "a session not made by us"))?;
     // An interim answer of a node is not passed on (RFC 9110 §15.2 leaves that to a proxy).
@@ -50,7 +51,17 @@ pub(crate) fn run(shared: &Shared, session: &mut Session, ctx: &mut Ctx) -> Resu
     ctx.admitted = Some(Admitted {
         origin: Origin::of(&listener, peer, &request.headers),
         id: id(site, &request.headers).unwrap_or_else(|| shared.ids.make()),
-        version: request.version,
+        head: Head {
+            method: request.method.clone(),
+            uri: request.uri.clone(),
+            host: request.headers.get(HOST).cloned(),
+            version: request.version,
+            tls: session
+                .digest()
+                .and_then(|digest| digest.ssl_digest.clone()),
+        },
+        passed: Passed::default(),
+        shared: Arc::clone(shared),
         is_named: by != FoundBy::Default,
         generation: shared.generation.load(Ordering::Relaxed),
         _in_flight: site.counts.begin(),

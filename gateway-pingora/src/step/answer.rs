@@ -33,6 +33,7 @@ pub(crate) fn head(
         return Ok(());
     }
     let admitted = ctx.admitted()?;
+    admitted.passed.answers(response.status);
     if admitted.client.drain.is_on() {
         session.set_keepalive(None);
     }
@@ -129,6 +130,7 @@ pub(crate) fn body(
         }
     }
     if let Some(admitted) = &ctx.admitted {
+        admitted.passed.sends(body.as_ref().map_or(0, Bytes::len));
         admitted.watch.moved();
     }
     Ok(None)

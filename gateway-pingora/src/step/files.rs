@@ -15,7 +15,7 @@ use pingora_core::{Error, ErrorType, OrErr, Result};
 use pingora_proxy::Session;
 
 use crate::clock;
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, Passed};
 use crate::fields::accepts_html;
 use crate::folder::Folder;
 use crate::made::Made;
@@ -59,11 +59,12 @@ pub(crate) async fn run(
         Body::Empty => made.begin(session, admitted, true).await?,
         Body::Text(text) => {
             made.begin(session, admitted, false).await?;
+            admitted.passed.sends(text.len());
             session.write_response_body(Some(text), true).await?;
         }
         Body::File(part) => {
             made.begin(session, admitted, false).await?;
-            send(part, session).await?;
+            send(part, session, &admitted.passed).await?;
         }
     }
     Ok(true)
@@ -115,7 +116,7 @@ impl Owned {
 }
 
 /// Sends what is asked for of a file, as fast as the client takes it.
-async fn send(mut part: Part, session: &mut Session) -> Result<()> {
+async fn send(mut part: Part, session: &mut Session, passed: &Passed) -> Result<()> {
     while part.left() > 0 {
         let mut piece = Piece::take();
         let read = match part.read(piece.room()) {
@@ -133,6 +134,7 @@ async fn send(mut part: Part, session: &mut Session) -> Result<()> {
         };
         let is_last = part.left() == 0;
         let bytes = piece.into_bytes(read);
+        passed.sends(bytes.len());
         session.write_response_body(Some(bytes), is_last).await?;
     }
     Ok(())

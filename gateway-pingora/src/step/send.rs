@@ -4,6 +4,7 @@
 //! Source: RFC 9110 §7.6; RFC 9112 §3.2, §6.
 
 use std::net::IpAddr;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use gateway_config::model::{Body, ForwardedFor, HostSent, NodeHost};
@@ -164,6 +165,11 @@ pub(crate) fn body(
     if end && body.as_ref().is_some_and(Bytes::is_empty) {
         *body = None;
     }
+    let taken = session.body_bytes_read() as u64;
+    let passed = ctx.admitted.as_ref().map(|admitted| &admitted.passed);
+    if let Some(passed) = passed {
+        passed.bytes_in.store(taken, Ordering::Relaxed);
+    }
     if let Some(buffered) = &ctx.body {
         if end && !buffered.bytes.is_empty() && !session.was_upgraded() {
             *body = Some(buffered.bytes.clone());
@@ -176,7 +182,7 @@ pub(crate) fn body(
     if session.was_upgraded() {
         return Ok(());
     }
-    if session.body_bytes_read() as u64 > limit {
+    if taken > limit {
         ctx.failure = Some(Failure::BodyTooLarge { limit });
         if let Some(attempt) = &mut ctx.attempt {
             attempt.reached = Reached::Stopped;
