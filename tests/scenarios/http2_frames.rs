@@ -259,6 +259,43 @@ fn empty_frames_of_a_node_do_not_end_its_connection_and_are_no_sign_of_life() {
 }
 
 #[test]
+fn late_frames_of_a_node_do_not_end_its_connection_however_many_there_are() {
+    let (asked, is_there) = mpsc::channel();
+    let node = plays(move |node| {
+        let held = request(node)?;
+        asked.send(()).ok()?;
+        let mut over = Vec::new();
+        for _ in 0..100 {
+            let stream = request(node)?;
+            node.answers(stream, b"over");
+            over.push(stream);
+        }
+        for _ in 0..60 {
+            // More streams than the engine remembers having reset.
+            for stream in &over {
+                node.sends(DATA, 0, *stream, b"late");
+            }
+            is_read(node);
+        }
+        node.answers(held, b"served");
+        Some(())
+    });
+    let stage = stage(node, "", "http2 = true");
+    let mut other = stage.begins();
+    other.asks(1, "POST", "/sql", true);
+    is_there.recv().unwrap();
+    let mut client = stage.begins();
+
+    for nth in 0..100 {
+        let stream = nth * 2 + 1;
+        client.asks(stream, "GET", "/x", true);
+        assert_eq!(client.status(stream), Some(200), "{nth}");
+    }
+
+    assert_eq!(other.status(1), Some(200));
+}
+
+#[test]
 fn two_hundred_malformed_requests_are_answered_and_cost_nobody_else_an_answer() {
     let cluster = Cluster::of(&["a"]);
     let stage = stage(cluster["a"].addr(), "", "");
