@@ -144,10 +144,10 @@ fn too_open(key: &File) -> io::Result<Option<u32>> {
     Ok((mode & 0o077 != 0).then_some(mode))
 }
 
-/// The bytes of a chain or a key, 4 MiB of them at most.
+/// The bytes of a chain or a key, of 4 MiB at the most.
 ///
 /// # Errors
-/// The file cannot be read, is no regular file, or is a key that others may read: judged by the file
+/// The file cannot be read, is longer, is no regular file, or is a key that others may read: judged by the file
 /// opened, so that nobody can swap it between.
 pub fn read_pem(path: &Path, role: FileRole) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
@@ -161,7 +161,10 @@ pub fn read_pem(path: &Path, role: FileRole) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(ErrorKind::PermissionDenied, why));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    if file.take(MAX_BYTES + 1).read_to_end(&mut bytes)? as u64 > MAX_BYTES {
+        let why = format!("it is longer than {}", value::write_size(MAX_BYTES));
+        return Err(io::Error::new(ErrorKind::InvalidData, why));
+    }
     Ok(bytes)
 }
 
@@ -372,6 +375,21 @@ mod tests {
             let page = dir.join("page.html");
             File::create(&page).unwrap().set_len(size).unwrap();
             assert_eq!(found(&page, role), Vec::from_iter(code), "{size}");
+        }
+        for (path, role) in [
+            (&closed, FileRole::Key),
+            (&chain, FileRole::Chain),
+            (&chain, FileRole::Ca),
+        ] {
+            let long = File::options().append(true).open(path).unwrap();
+            long.set_len(MAX_BYTES).unwrap();
+            assert!(found(path, role).is_empty(), "{role:?}");
+            assert!(read_pem(path, role).is_ok(), "{role:?}");
+            // What it holds comes first: cut there, it would be taken for whole.
+            long.set_len(MAX_BYTES + 1).unwrap();
+            assert_eq!(found(path, role), ["G0602"], "{role:?}");
+            let why = read_pem(path, role).unwrap_err().to_string();
+            assert_eq!(why, "it is longer than 4 MiB", "{role:?}");
         }
         assert_eq!(found(&dir.join("absent"), FileRole::Page), ["G0602"]);
         assert_eq!(found(&dir, FileRole::Page), ["G0602"]);

@@ -3,10 +3,10 @@
 //!
 //! Source: GATEWAY §5, §7, §8; adr/0045.
 
-use std::future;
+use std::future::{self, Future};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gateway_core::crowd::Member;
 use tokio::io::AsyncReadExt;
@@ -24,6 +24,8 @@ use crate::{clock, connection, handshake};
 
 /// Bytes looked at ahead of a PROXY header's end; the longest without additions has fewer.
 const AHEAD: usize = 256;
+/// How long a handshake that has begun may still take when connections are to end at once.
+const LAST_HANDSHAKE: Duration = Duration::from_secs(2);
 
 /// A connection that has just been accepted.
 pub(crate) struct Arrival {
@@ -240,7 +242,7 @@ async fn shake_hands(
         Ok(()) => {
             let _under_way = take_place(client, worker)?;
             let handshake = Box::pin(handshake::shake_hands(stream, listening));
-            tokio::time::timeout_at(until.into(), handshake).await.ok()
+            in_time(handshake, until, drain).await
         }
         Err(Silent::TooLong) => None,
         // Nobody has begun a handshake that could have come to anything.
@@ -252,6 +254,27 @@ async fn shake_hands(
     let (stream, secured) = came_to.ok()?;
     client.is_secured(secured);
     Some(Conn::tls(stream, Arc::clone(client)))
+}
+
+/// What comes of a handshake, unless it takes longer than `until`, or than whoever is to leave has for it.
+async fn in_time<T>(
+    mut handshake: impl Future<Output = T> + Unpin,
+    mut until: Instant,
+    drain: &Drain,
+) -> Option<T> {
+    let mut told = drain.watch();
+    loop {
+        tokio::select! {
+            biased;
+            came_to = &mut handshake => return Some(came_to),
+            _ = told.changed() => {
+                if let Some(leave) = drain.leave() {
+                    until = until.min(leave.idle_until.max(clock::now() + LAST_HANDSHAKE));
+                }
+            }
+            () = tokio::time::sleep_until(until.into()) => return None,
+        }
+    }
 }
 
 /// A place among the handshakes under way, if the client may have one.
@@ -284,8 +307,6 @@ fn take_place(client: &Client, worker: &Worker) -> Option<Shaking> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::net::TcpListener;
 
     use super::*;

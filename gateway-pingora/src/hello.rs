@@ -23,7 +23,7 @@ pub(crate) struct Hello {
     pub(crate) knows_tls13: bool,
 }
 
-/// Reads a hello. Whoever drops it has lost what was read.
+/// Reads a hello, of 64 KiB at the most, which is the library's bound. Whoever drops it has lost what was read.
 ///
 /// # Errors
 /// What the connection says, or the library, which has told the client.
@@ -39,21 +39,23 @@ pub(crate) async fn read(stream: &mut TcpStream) -> Result<Hello> {
         let mut fresh = heard.get(known..).unwrap_or_default();
         while !fresh.is_empty() {
             acceptor.read_tls(&mut fresh)?;
-        }
-        match acceptor.accept() {
-            Ok(None) => {}
-            Ok(Some(accepted)) => {
-                let knows_tls13 = knows_tls13(&heard);
-                return Ok(Hello {
-                    accepted,
-                    knows_tls13,
-                });
-            }
-            Err((why, mut alert)) => {
-                let mut bytes = Vec::new();
-                alert.write_all(&mut bytes)?;
-                let _ = stream.write_all(&bytes).await;
-                return Err(Error::new(ErrorKind::InvalidData, why));
+            // A record that is whole has to be taken in before there is room for more of the next.
+            match acceptor.accept() {
+                Ok(None) => {}
+                Ok(Some(accepted)) if fresh.is_empty() => {
+                    let knows_tls13 = knows_tls13(&heard);
+                    return Ok(Hello {
+                        accepted,
+                        knows_tls13,
+                    });
+                }
+                Ok(Some(_)) => return Err(ErrorKind::InvalidData.into()),
+                Err((why, mut alert)) => {
+                    let mut bytes = Vec::new();
+                    alert.write_all(&mut bytes)?;
+                    let _ = stream.write_all(&bytes).await;
+                    return Err(Error::new(ErrorKind::InvalidData, why));
+                }
             }
         }
     }
@@ -118,6 +120,50 @@ mod tests {
 
     use super::offer::{Offer, an_offer};
     use super::*;
+
+    /// Whether what is sent is read as a hello.
+    fn is_read(sent: Vec<u8>) -> Result<bool> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+            let mut client = TcpStream::connect(listener.local_addr()?).await?;
+            let (mut stream, _) = listener.accept().await?;
+            let sends = async {
+                let _ = client.write_all(&sent).await;
+                client.shutdown().await
+            };
+            let (read, _) = tokio::join!(read(&mut stream), sends);
+            Ok(read.is_ok())
+        })
+    }
+
+    /// RFC 8446 §5.1: a message may be spread over records, of 16 KiB at the most.
+    #[test]
+    fn a_long_hello_is_read_however_it_is_spread_over_records() {
+        const LARGEST: usize = 1 << 14;
+
+        for (suites, fits) in [
+            (100, true),
+            (7_000, true),
+            (9_000, true),
+            (20_000, true),
+            (30_000, true),
+            (32_760, false),
+        ] {
+            let hello = Offer {
+                versions: Some(vec![0x0304]),
+                suites: [0x1301].into_iter().chain(vec![0x002f; suites]).collect(),
+                schemes: vec![0x0403],
+                ..Offer::default()
+            };
+            for piece in [100, 1_000, 4_000, LARGEST - 1, LARGEST] {
+                let sent = hello.hello(piece);
+                assert_eq!(is_read(sent).unwrap(), fits, "{suites} suites by {piece}");
+            }
+        }
+    }
 
     proptest! {
         #[test]

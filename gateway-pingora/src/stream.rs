@@ -169,6 +169,16 @@ impl Conn {
             .until(clock::now() + listener.head.timeout);
     }
 
+    /// Whether the time of all that drains here is over in the middle of a message of HTTP/1. Who is not told
+    /// would take it for the end of an answer that has no length (RFC 9112 §8).
+    fn is_cut(&self) -> bool {
+        let is_message = !matches!(self.reading, Reading::Between)
+            && self.frames.is_none()
+            && !self.client.is_tunnel();
+        let leave = self.client.drain.leave();
+        is_message && leave.is_some_and(|leave| leave.ends <= clock::now())
+    }
+
     /// Closes, reading on for a while if the client may still be sending.
     fn close_lingering(&mut self) {
         let io = std::mem::replace(&mut self.io, Io::Gone);
@@ -195,7 +205,7 @@ async fn linger(mut io: Io, output: Vec<u8>, limit: Duration, _held: Arc<Client>
 impl Drop for Conn {
     fn drop(&mut self) {
         self.count_unserved();
-        if self.client.take_reset() {
+        if self.client.take_reset() || self.is_cut() {
             if let Io::Plain(stream) = &self.io {
                 let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
             }

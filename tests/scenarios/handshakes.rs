@@ -126,6 +126,17 @@ fn who_has_said_nothing_does_not_delay_the_end() {
 }
 
 #[test]
+fn who_has_begun_and_does_not_go_on_does_not_delay_the_end_for_long() {
+    let door = house("").opens();
+    let mut half = begun(door.seen_as("edge").addr());
+
+    stops(&door);
+
+    assert!(door.ends_within(wait::SOON).success());
+    assert!(half.is_closed_within(wait::SOON));
+}
+
+#[test]
 fn who_has_said_half_a_hello_is_served_before_the_end() {
     let house = house("");
     let door = house.opens();

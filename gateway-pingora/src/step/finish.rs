@@ -32,15 +32,11 @@ pub(crate) fn run(session: &Session, ctx: &mut Ctx) {
 }
 
 impl Drop for Ctx {
-    /// A request that is dropped before its end is cut with its connection, which is dropped after it. In
-    /// HTTP/1 that must be seen (RFC 9112 §8); in HTTP/2 its stream has no end, and a tunnel just ends.
+    /// A request that is dropped before its end is cut with its connection.
     fn drop(&mut self) {
         let Some(admitted) = self.admitted.as_ref().filter(|_| !self.is_over) else {
             return;
         };
-        if admitted.head.version != Version::HTTP_2 && !admitted.client.is_tunnel() {
-            admitted.client.reset();
-        }
         let passed = &admitted.passed;
         let status = Some(passed.status.load(Ordering::Relaxed)).filter(|status| *status > 0);
         let bytes =
