@@ -65,6 +65,7 @@ mod threshold;
 mod timer;
 mod tls;
 mod translate;
+mod unshaken;
 mod view;
 mod waiting;
 mod worker;

@@ -10,7 +10,6 @@
 //!
 //! Source: adr/0010, adr/0019, adr/0048, adr/0052.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +19,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use gateway_config::canonical::split_port;
-use gateway_config::model::{Name, ProbeKind};
+use gateway_config::model::ProbeKind;
 use gateway_core::failure::Unsent;
 use gateway_core::node::{LastProbe, LiveNode};
 use gateway_core::readiness::{self, Document, Observation};
@@ -40,6 +39,7 @@ use crate::names::{Meaning, Names};
 use crate::peer::{self, Carries};
 use crate::pools::LivePool;
 use crate::translate::{self, Broken};
+use crate::unshaken::Unshaken;
 
 /// What probes are sent through. Trusts nobody but whom a pool names; see [`tls`](crate::tls).
 pub(crate) fn connector() -> Arc<Connector> {
@@ -63,38 +63,6 @@ pub(crate) struct NodeCheck {
     /// The pool is probed otherwise than before.
     changed: Notify,
     unshaken: Arc<Unshaken>,
-}
-
-/// Why no handshake with a node came about, as far as that was said since one did. A certificate that is not as
-/// it should be is for somebody to mend, so each reason is said once.
-#[derive(Default)]
-pub(crate) struct Unshaken(Mutex<BTreeMap<(Name, Name), BTreeSet<String>>>);
-
-/// Most reasons that are said of a node.
-const MAX_REASONS: usize = 8;
-
-impl Unshaken {
-    fn say(&self, pool: &Name, node: &Name, why: &str) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (Arc::clone(pool), Arc::clone(node));
-        let said = all.entry(key).or_default();
-        // How long a certificate has been over is another number each time.
-        let reason = why.chars().filter(|one| !one.is_ascii_digit()).collect();
-        if said.len() < MAX_REASONS && said.insert(reason) {
-            tracing::warn!(
-                pool = &**pool,
-                node = &**node,
-                why,
-                "no handshake with a node"
-            );
-        }
-    }
-
-    /// Forgets the nodes that fit, by pool and name.
-    pub(crate) fn forget(&self, fits: impl Fn(&Name, &Name) -> bool) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|(pool, node), _| !fits(pool, node));
-    }
 }
 
 /// Asks one node at one of its addresses.
@@ -165,12 +133,10 @@ impl NodeCheck {
         let pool = self.pool.load_full();
         let (pool, node) = (&pool.pool.name, self.node.name());
         match failed {
-            None => self
-                .unshaken
-                .forget(|one, other| (one, other) == (pool, node)),
+            None => self.unshaken.is_mended(pool, node),
             Some(error) if translate::not_connected(error) == Unsent::Handshake => {
-                self.unshaken
-                    .say(pool, node, translate::deepest_words(error));
+                let why = translate::deepest_words(error);
+                self.unshaken.say(pool, node, why, clock::now());
             }
             Some(_) => {}
         }

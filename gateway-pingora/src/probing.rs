@@ -19,7 +19,8 @@ use tokio::task::AbortHandle;
 use crate::clock;
 use crate::names::Names;
 use crate::pools::{LivePool, Pools};
-use crate::probe_io::{self, NodeCheck, Unshaken};
+use crate::probe_io::{self, NodeCheck};
+use crate::unshaken::Unshaken;
 
 /// The probes of all nodes, on a runtime of their own (adr/0019).
 pub(crate) struct Probing {
