@@ -3,10 +3,11 @@
 //!
 //! Source: GATEWAY §5, §7, §8; adr/0045.
 
-use std::future::{self, Future};
+use std::future;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use gateway_core::crowd::Member;
 use tokio::io::AsyncReadExt;
@@ -24,8 +25,6 @@ use crate::{clock, connection, handshake};
 
 /// Bytes looked at ahead of a PROXY header's end; the longest without additions has fewer.
 const AHEAD: usize = 256;
-/// How long a handshake that has begun may still take when connections are to end at once.
-const LAST_HANDSHAKE: Duration = Duration::from_secs(2);
 
 /// A connection that has just been accepted.
 pub(crate) struct Arrival {
@@ -137,18 +136,16 @@ async fn client_of(
     }
     let mut header = ProxyHeader::default();
     let until = clock::now() + listener.head.timeout;
-    let read = async {
-        match begins(stream, until, drain).await {
-            Ok(()) => read(stream, &mut header).await,
-            Err(Silent::TooLong) => Err(Unread::None),
-            Err(Silent::Drained) => Err(Unread::Left),
-        }
+    let read = match begins(stream, until, drain).await {
+        Ok(()) => in_time(read(stream, &mut header), until, drain).await,
+        Err(Silent::TooLong) => None,
+        Err(Silent::Drained) => Some(Err(Unread::Left)),
     };
-    match tokio::time::timeout_at(until.into(), read).await {
-        Ok(Ok(client)) => Some(client.unwrap_or(peer)),
+    match read {
+        Some(Ok(client)) => Some(client.unwrap_or(peer)),
         // Who only looks whether somebody listens leaves without a word.
-        Ok(Err(Unread::Left)) if header.is_empty() => None,
-        Ok(Err(Unread::Left | Unread::None)) | Err(_) => {
+        Some(Err(Unread::Left)) if header.is_empty() => None,
+        Some(Err(Unread::Left | Unread::None)) | None => {
             listening.counts.refused.proxy_header.one();
             None
         }
@@ -173,6 +170,24 @@ async fn begins(stream: &TcpStream, until: Instant, drain: &Drain) -> Result<(),
             () = tokio::time::sleep_until(listens.into()) => {
                 return Err(if listens < until { Silent::Drained } else { Silent::TooLong });
             }
+        }
+    }
+}
+
+/// What comes of something that a client has begun. `None`: it was not done in time, which is `until`
+/// or, when connections are to end, a little later than an idle one ends.
+async fn in_time<F: Future>(begun: F, until: Instant, drain: &Drain) -> Option<F::Output> {
+    let mut begun = pin!(begun);
+    let since = clock::now();
+    let mut told = drain.watch();
+    loop {
+        told.borrow_and_update();
+        let ends = drain.begins_until(since, until);
+        tokio::select! {
+            biased;
+            came_to = &mut begun => return Some(came_to),
+            _ = told.changed() => {}
+            () = tokio::time::sleep_until(ends.into()) => return None,
         }
     }
 }
@@ -256,27 +271,6 @@ async fn shake_hands(
     Some(Conn::tls(stream, Arc::clone(client)))
 }
 
-/// What comes of a handshake, unless it takes longer than `until`, or than whoever is to leave has for it.
-async fn in_time<T>(
-    mut handshake: impl Future<Output = T> + Unpin,
-    mut until: Instant,
-    drain: &Drain,
-) -> Option<T> {
-    let mut told = drain.watch();
-    loop {
-        tokio::select! {
-            biased;
-            came_to = &mut handshake => return Some(came_to),
-            _ = told.changed() => {
-                if let Some(leave) = drain.leave() {
-                    until = until.min(leave.idle_until.max(clock::now() + LAST_HANDSHAKE));
-                }
-            }
-            () = tokio::time::sleep_until(until.into()) => return None,
-        }
-    }
-}
-
 /// A place among the handshakes under way, if the client may have one.
 fn take_place(client: &Client, worker: &Worker) -> Option<Shaking> {
     let listening = &client.listening;
@@ -307,6 +301,8 @@ fn take_place(client: &Client, worker: &Worker) -> Option<Shaking> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tokio::net::TcpListener;
 
     use super::*;

@@ -11,6 +11,9 @@ use tokio::sync::watch;
 /// How long an idle connection is listened to at least, for bytes that are on their way.
 pub(crate) const LAST_LISTEN: Duration = Duration::from_millis(100);
 
+/// How much longer than an idle connection one has that is in the midst of its beginning.
+const LAST_BEGINNING: Duration = Duration::from_secs(2);
+
 /// When connections that are to end have to have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leave {
@@ -85,6 +88,14 @@ impl Drain {
             leave.idle_until.max(begun + LAST_LISTEN).min(until)
         })
     }
+
+    /// Until when a handshake, or what comes before it, goes on that has been under way since `begun`, and may be until `until`.
+    pub(crate) fn begins_until(&self, begun: Instant, until: Instant) -> Instant {
+        self.leave().map_or(until, |leave| {
+            let listens = leave.idle_until.max(begun + LAST_LISTEN);
+            (listens + LAST_BEGINNING).min(leave.ends).min(until)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -106,5 +117,26 @@ mod tests {
         drain.begin(leave(5, 30));
         drain.begin(leave(1, 60));
         assert_eq!((drain.is_on(), drain.leave()), (true, Some(leave(1, 30))));
+    }
+
+    #[test]
+    fn what_has_begun_has_a_little_longer_than_who_is_idle_and_never_longer_than_it_may() {
+        let now = clock::now();
+        let at = |millis| now + Duration::from_millis(millis);
+        let until = |begun, until, leave: Option<(u64, u64)>| {
+            let drain = Drain::new();
+            if let Some((idle, ends)) = leave {
+                let (idle_until, ends) = (at(idle), at(ends));
+                drain.begin(Leave { idle_until, ends });
+            }
+            let ends = drain.begins_until(at(begun), at(until));
+            ends.saturating_duration_since(now).as_millis()
+        };
+        assert_eq!(until(0, 10_000, None), 10_000);
+        assert_eq!(until(0, 10_000, Some((100, 30_000))), 2_100);
+        assert_eq!(until(900, 10_000, Some((100, 30_000))), 3_000);
+        assert_eq!(until(0, 10_000, Some((100, 1_000))), 1_000);
+        assert_eq!(until(0, 1_500, Some((100, 30_000))), 1_500);
+        assert_eq!(until(0, 10_000, Some((30_000, 30_000))), 10_000);
     }
 }

@@ -1,7 +1,7 @@
 //! Listeners and workers that change while the process runs: who stays must not notice.
 
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::thread;
@@ -220,53 +220,6 @@ fn what_drains_is_cut_at_its_deadline() {
         house.door.node("a")["in_flight"] == 0
     });
 }
-
-/// RFC 9112 §8; RFC 8446 §6.1.
-#[test]
-fn an_answer_that_is_cut_at_the_deadline_is_not_taken_for_a_whole_one() {
-    let cluster = Cluster::of(&["a"]);
-    let reserved = Reserved::take();
-    let addr = reserved.addr();
-    let mut house = House::with(&cluster, 1, &[("front", ANY)]);
-    house.pool.push_str("[drain]\ndeadline = \"300ms\"\n");
-    let (authority, encrypted) = house.may_encrypt(addr);
-    for framing in [
-        "",
-        "Content-Length: 90\r\n",
-        "Transfer-Encoding: chunked\r\n",
-    ] {
-        let half = format!("HTTP/1.1 200 OK\r\n{framing}\r\n4\r\nhalf\r\n");
-        cluster.always(&Way::Raw(half.into_bytes()));
-        for (settings, is_tls) in [(bind(addr), false), (encrypted.clone(), true)] {
-            house.now_has(1, &[("front", ANY), ("side", &settings)]);
-            let socket = TcpStream::connect(addr).unwrap();
-            socket.set_read_timeout(Some(wait::SOON)).unwrap();
-            let mut client: Box<dyn Stream> = match is_tls {
-                false => Box::new(socket),
-                true => Box::new(authority.trust().client_offering(&[], "door.test", socket)),
-            };
-            client.write_all(&get().bytes()).unwrap();
-            let mut begun = Vec::new();
-            while !begun.windows(4).any(|bytes| bytes == b"half") {
-                let mut some = [0; 4096];
-                let count = client.read(&mut some).unwrap();
-                begun.extend_from_slice(&some[..count]);
-            }
-
-            house.now_has(1, &[("front", ANY)]);
-
-            let end = client.read_to_end(&mut begun).map_err(|error| error.kind());
-            let told = match is_tls {
-                false => ErrorKind::ConnectionReset,
-                true => ErrorKind::UnexpectedEof,
-            };
-            assert_eq!(end, Err(told), "{framing:?} over {settings}");
-        }
-    }
-}
-
-trait Stream: Read + Write {}
-impl<S: Read + Write> Stream for S {}
 
 #[test]
 fn a_listener_that_moves_is_served_at_its_new_address_alone() {

@@ -126,17 +126,6 @@ fn who_has_said_nothing_does_not_delay_the_end() {
 }
 
 #[test]
-fn who_has_begun_and_does_not_go_on_does_not_delay_the_end_for_long() {
-    let door = house("").opens();
-    let mut half = begun(door.seen_as("edge").addr());
-
-    stops(&door);
-
-    assert!(door.ends_within(wait::SOON).success());
-    assert!(half.is_closed_within(wait::SOON));
-}
-
-#[test]
 fn who_has_said_half_a_hello_is_served_before_the_end() {
     let house = house("");
     let door = house.opens();
@@ -161,4 +150,26 @@ fn who_has_said_half_a_proxy_header_is_served_before_the_end() {
     let mut client = Conversation::on(socket);
     assert_eq!(client.hears().is(200).text(), "all");
     assert!(door.ends_within(wait::SOON).success());
+}
+
+#[test]
+fn who_says_no_more_amid_what_he_began_does_not_delay_the_end() {
+    let house = house("");
+    let hello = house.hello("own.test").bytes_for("own.test");
+    let begins: [(&str, &[u8]); 4] = [
+        ("edge", &hello[..1]),
+        ("edge", &hello[..hello.len() / 2]),
+        ("edge", &hello),
+        ("proxied", &HEADER.as_bytes()[..20]),
+    ];
+    for (listener, said) in begins {
+        let door = house.opens();
+        let mut stalled = Conversation::open(door.seen_as(listener).addr());
+        stalled.says(said);
+
+        stops(&door);
+
+        let status = door.ends_within(wait::SOON);
+        assert!(status.success(), "{listener}, {} bytes", said.len());
+    }
 }
