@@ -73,6 +73,8 @@ pub(crate) struct Frames {
     begun: u64,
     /// Streams whose answers are not complete.
     open: Vec<u32>,
+    /// Content of answers was sent since that was last asked.
+    has_sent: bool,
 }
 
 /// What a connection waits for.
@@ -107,7 +109,13 @@ impl Frames {
             last: 0,
             begun: 0,
             open: Vec::new(),
+            has_sent: false,
         }
+    }
+
+    /// Whether content of answers was sent since this was last asked.
+    pub(crate) fn has_sent(&mut self) -> bool {
+        std::mem::take(&mut self.has_sent)
     }
 
     /// What the connection waits for.
@@ -233,6 +241,7 @@ impl Frames {
                 {
                     self.is_over(head.stream);
                 }
+                Piece::Payload(head, ..) if head.kind == DATA => self.has_sent = true,
                 Piece::Payload(..) | Piece::End(_) | Piece::Head(_) => {}
             }
         }

@@ -112,13 +112,12 @@ impl Conn {
         }
     }
 
-    /// Whether the client has taken more than when that was last asked: the engine may hold the end of an answer
-    /// whose request is over, for a client that has closed its window again.
+    /// Whether the client has made room for more of its answers, or is taking what it made room for: the engine may
+    /// hold the end of an answer whose request is over, for a client that has closed its window again. Other frames
+    /// are no sign of that.
     fn has_taken_more(&mut self) -> bool {
-        let acked = self.socket.tcp_info().map(|info| info.tcpi_bytes_acked);
-        let before = self.taken.map(|(taken, _)| taken);
-        self.taken = acked.map(|acked| (acked, clock::now()));
-        acked.is_some() && acked != before
+        let has_sent = self.frames.as_mut().is_some_and(|frames| frames.has_sent());
+        has_sent || self.is_taking()
     }
 
     /// Whether the client is still taking what was sent: the system holds megabytes of it, which a close would
