@@ -175,8 +175,7 @@ impl Conn {
         let is_message = !matches!(self.reading, Reading::Between)
             && self.frames.is_none()
             && !self.client.is_tunnel();
-        let leave = self.client.drain.leave();
-        is_message && leave.is_some_and(|leave| leave.ends <= clock::now())
+        is_message && self.client.drain.is_over(clock::now())
     }
 
     /// Closes, reading on for a while if the client may still be sending.
